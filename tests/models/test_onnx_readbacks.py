@@ -146,3 +146,21 @@ def test_what_is_observed_inside_follows(steady: Gpu, tmp_path: Path) -> None:
             require_equal(session)
             assert session.stage.instances["net"].observed_tensors["shown"] is shown
             np.testing.assert_allclose(shown.numpy(), -expected(session)["end"], rtol=1e-4, atol=1e-3)
+
+
+def test_units_that_are_set_to_zero_decide_shapes(steady: Gpu, tmp_path: Path) -> None:
+    path, zero = scene(tmp_path), [0, 5, 299]
+    ablated = f'[models.net.ablate]\nfirst = {zero}\n[layers.first]\ntensor = "net:first"\n'
+    path.write_text(path.read_text(encoding="utf-8") + ablated, encoding="utf-8")
+    with Session(steady, path) as session:
+        net = session.stage.instances["net"]
+        model: Any = net.model
+        x = model._tensors["x"].numpy()
+        first = np.where(np.isin(np.arange(300), zero), 0.0, x[:, 0])
+        for least in (0.5, -0.1, 0.1):
+            session.carry_out(SetParameter("models.net", "least", least))
+            session.advance()
+            np.testing.assert_array_equal(net.observed_tensors["first"].numpy(), first.astype(np.float32))
+            rows = 2 * x[first > np.float32(least)]
+            np.testing.assert_array_equal(net.outputs["points"].numpy()[: len(rows)], rows)
+            assert np.isnan(net.outputs["points"].numpy()[len(rows) :]).all()

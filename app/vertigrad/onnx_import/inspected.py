@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -55,7 +56,8 @@ class HeldTensors(Closing):
 
 @dataclass(frozen=True)
 class Inspected:
-    """Of the tensors in `masked`, outputs of the outermost graph, units can be set to zero later, along `unit_axes`.
+    """Of the tensors in `masked`, outputs of the outermost graph, units can be set to zero later, along `unit_axes`;
+    `units` are zero to begin with.
 
     `nested` are names within branches and bodies of loops, and of elements of sequences. `probe` takes statistics of
     what the nodes of the outermost graph compute, `held` holds the memory of that.
@@ -66,6 +68,7 @@ class Inspected:
     probe: Probe | None = None
     held: HeldTensors = field(default_factory=HeldTensors)
     unit_axes: UnitAxes | None = None
+    units: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @cached_property
     def sequences(self) -> frozenset[str]:

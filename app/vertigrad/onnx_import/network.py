@@ -184,6 +184,7 @@ class Network(Closing):
         leaf: str = "",
         most_held: int = 0,
         can_read: bool = False,
+        ablated: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> Program:
         """The network recorded over tensors that somebody else fills, for the caller to close.
 
@@ -193,13 +194,16 @@ class Network(Closing):
         `leaf`, a tensor that is shown inside or a weight, which is `Program.leaf`. Tensors inside that are computed
         anyway have memory of their own, `most_held` bytes in all: `Program.held`. With `can_read` shapes may depend on
         what the tensors hold now: numbers are read back while the network is recorded, and at each replay, which raises
-        `Redecided` once they are others. Raises as `program`.
+        `Redecided` once they are others. `ablated` are units of masked tensors that are zero to begin with. Raises as
+        `program`.
         """
         arrays = {name: self._like(name, value) for name, value in inputs.items()} | dict(constants)
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(arrays, tensors, frozenset(constants), can_read, probe, bounds, leaf, most_held)
+            program = self._record(
+                arrays, tensors, frozenset(constants), can_read, probe, bounds, leaf, most_held, ablated=ablated
+            )
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -292,6 +296,7 @@ class Network(Closing):
         leaf: str = "",
         most_held: int = 0,
         most_small: int = 0,
+        ablated: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> Program:
         """`tensors` are read by the program; of the inputs named in `known` the values are constants.
 
@@ -306,7 +311,7 @@ class Network(Closing):
         small = frozenset(name for name, a in arrays.items() if a.size <= most_small and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
         axes = self._unit_axes(feeds) if self._masked or most_held else None
-        inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes)
+        inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes, ablated)
         trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf)
         try:
             values = {

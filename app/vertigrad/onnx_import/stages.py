@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,6 +48,7 @@ class Stages:
     def __init__(self, name: str, upload: Callable[[], None] | None):
         self.name = name
         self._stages: list[Stage] = []
+        self._replayed = 0  # so many of them were, while the rest was being recorded
         self._upload = upload
         self._computed = Computed()
         self._factors: list[Mask] = []  # of tensors through which gradients flow
@@ -94,16 +95,27 @@ class Stages:
         self._open.close()
         if not self.decisions and self._upload is not None:
             self._upload()
-        self._stages[-1].plan.replay()
+        for stage in self._stages[self._replayed :]:
+            if stage.is_due:
+                stage.plan.replay()
+        self._replayed = len(self._stages)
         decision = Decision(node, tensor[...], _numbers(tensor))  # a view of its own: the caller closes his
         self._stages[-1].decision = decision
         self._begin()
         return decision.numbers
 
-    def add_mask(self, name: str, tensor: Tensor, axis: int) -> None:
-        """Multiply `tensor`, which the last plan computes, by a mask along `axis`, in a plan of its own."""
+    def add_mask(self, name: str, tensor: Tensor, axis: int, units: Iterable[int]) -> None:
+        """Multiply `tensor`, which the last plan computes, by a mask along `axis`, in a plan of its own.
+
+        These `units` of it are zero to begin with. Raises `InputError` if there are none of these numbers.
+        """
         self._open.close()
         mask = Mask(name, tensor.shape, tensor.dtype, axis)
+        try:
+            mask.set(units)
+        except BaseException:
+            mask.close()
+            raise
         self._begin(mask)
         ops.multiply(tensor, mask.factors, out=tensor)
         self._open.close()

@@ -271,7 +271,7 @@ class Trace:
         if value.tensor.owner in read:  # a view of what the node reads, or a constant, which stays as it is
             value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
         assert value.tensor is not None
-        self.stages.add_mask(name, value.tensor, axis)
+        self.stages.add_mask(name, value.tensor, axis, self.inspected.units.get(name, ()))
         return value
 
     def _note(self, node: Node) -> None:

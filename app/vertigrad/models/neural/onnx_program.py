@@ -196,7 +196,7 @@ class RunningNetwork(Inside):
         parts = ExitStack()
         try:
             probe = self._probe(observed, parts)
-            program = self._bound(shown, probe)
+            program = self._bound(shown, probe, observed.ablated)
             parts.callback(program.close)
             graph = None if probe is None else parts.enter_context(NetworkGraph(probe, self._network.sources))
             carry, keep = parts.enter_context(Plan("carry")), parts.enter_context(Plan("outputs"))
@@ -249,9 +249,9 @@ class RunningNetwork(Inside):
 
         return parts.enter_context(Probe(len(self._network.tensors)))
 
-    def _bound(self, shown: Sequence[str], probe: Probe | None) -> Program:
+    def _bound(self, shown: Sequence[str], probe: Probe | None, ablated: Mapping[str, Sequence[int]]) -> Program:
         self._show(shown)
-        bind = partial(self._network.bind, self._inputs, self._constants, probe, can_read=True)
+        bind = partial(self._network.bind, self._inputs, self._constants, probe, can_read=True, ablated=ablated)
         if shown:
             with suppress(OutOfMemory):
                 return bind(most_held=HELD)
