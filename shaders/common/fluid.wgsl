@@ -78,6 +78,7 @@ struct Params {
 @group(0) @binding(29) var<storage, read> answers: array<vec4f>;       // of obstacles to pressure, see common/rigid_body.wgsl
 @group(0) @binding(30) var<storage, read_write> sums: array<vec4f>;
 ${rigid.answers("answers")}
+${rigid.numbers("blocks")}
 ${rigid.loads("sums", "answers", OBSTACLES, 128)}
 //% endif
 

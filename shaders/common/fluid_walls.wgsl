@@ -87,11 +87,7 @@ fn nearest_body(at: vec3f) -> u32 {
     if obstacle_nearest(at, params.obstacle_lag).w > 2.0 * params.spacing {
         return ${OBSTACLES}u;
     }
-    var which = 0u;
-    while blocks[which] != obstacle_block {
-        which += 1u;
-    }
-    return which;
+    return body_number();
 }
 //% endif
 

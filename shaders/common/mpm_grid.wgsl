@@ -17,6 +17,7 @@ fn stopped(velocity: vec3f, normal: vec3f) -> vec3f {
 
 //% if OBSTACLE == "placed"
 ${obstacles.functions("obstacle")}
+${rigid.numbers("body_blocks")}
 ${rigid.loads("sums_of_bodies", "answers", OBSTACLES, 256)}
 //% elif OBSTACLE == "grid"
 ${field.functions("obstacle", "params.obstacle_size", "0", "vec3i(1, i32(params.obstacle_size.x), i32(params.obstacle_size.x * params.obstacle_size.y))")}
@@ -63,11 +64,7 @@ fn move_grid(
 // The number of the obstacle that is nearest.
 fn nearest_body(at: vec3f) -> u32 {
     _ = obstacle_nearest(at, params.obstacle_lag);
-    var which = 0u;
-    while body_blocks[which] != obstacle_block {
-        which += 1u;
-    }
-    return which;
+    return body_number();
 }
 //% endif
 

@@ -91,15 +91,15 @@ fn obstacle_velocity(at: vec3f, pace: f32) -> vec3f {
     return velocity * select(pace, 1.0, ${name}[obstacle_block + 35u] == 1.0);
 }
 
-// Select the nearest obstacle. Returns where a position is for it, which is `lag` seconds before its placement, if it is placed,
-// and the distance.
-fn obstacle_nearest(at: vec3f, lag: f32) -> vec4f {
+// Select the nearest obstacle. Returns where a position is for it, and the distance. What is placed is `lag` seconds before its
+// placement, and what a medium moves `ahead` seconds after where it is.
+fn obstacle_nearest_at(at: vec3f, lag: f32, ahead: f32) -> vec4f {
     var nearest = vec4f(at, 1e9);
     var block = 0u;
     obstacle_block = 0u;
     for (var next = 1u; next > 0u; obstacle_block += next) {
         next = u32(${name}[obstacle_block + 31u]);
-        let late = select(lag, 0.0, ${name}[obstacle_block + 35u] == 1.0);
+        let late = select(lag, -ahead, ${name}[obstacle_block + 35u] == 1.0);
         let earlier = at + obstacle_velocity(at, 1.0) * late;
         let far = obstacle_distance(earlier);
         if far < nearest.w {
@@ -109,5 +109,10 @@ fn obstacle_nearest(at: vec3f, lag: f32) -> vec4f {
     }
     obstacle_block = block;
     return nearest;
+}
+
+// The same, with bodies where they are.
+fn obstacle_nearest(at: vec3f, lag: f32) -> vec4f {
+    return obstacle_nearest_at(at, lag, 0.0);
 }
 //%- endmacro

@@ -1,6 +1,48 @@
-// What media need of the obstacles that they move: how these answer to a load, and sums of the loads of a workgroup.
+// What media need of the obstacles that they move: their inertia, how they answer to a load, and sums of the loads of a workgroup.
 // Import for the macros. A row of `answers` for each obstacle, five vec4, as models/rigid_body.wgsl has them: force [N], and
 // a bound of what it does to itself; torque [N m]; acceleration; angular acceleration; center of mass.
+
+// inertia: of the body that the functions of common/obstacle.wgsl are about.
+//% macro inertia(name)
+// The transposed of a body's axes: from its own to those of space.
+fn axes() -> mat3x3f {
+    return mat3x3f(obstacle_row(8u), obstacle_row(12u), obstacle_row(16u));
+}
+
+fn center_of_mass() -> vec3f {
+    return obstacle_row(1u) + axes() * (obstacle_row(32u) * ${name}[obstacle_block + 4u]);
+}
+
+fn inertia() -> mat3x3f {
+    let first = obstacle_row(36u);
+    let second = obstacle_row(39u);
+    return mat3x3f(
+        vec3f(first.x, second.x, second.y), vec3f(second.x, first.y, second.z), vec3f(second.y, second.z, first.z),
+    );
+}
+
+fn inverse(m: mat3x3f) -> mat3x3f {
+    let x = cross(m[1], m[2]);
+    let rows = mat3x3f(x, cross(m[2], m[0]), cross(m[0], m[1]));
+    return transpose(rows) * (1.0 / dot(m[0], x));
+}
+
+fn in_space(own: mat3x3f) -> mat3x3f {
+    let turned = axes();
+    return turned * own * transpose(turned);
+}
+//% endmacro
+
+// body_number: of the obstacle that they are about, by where each begins.
+//% macro numbers(blocks)
+fn body_number() -> u32 {
+    var which = 0u;
+    while ${blocks}[which] != obstacle_block {
+        which += 1u;
+    }
+    return which;
+}
+//% endmacro
 
 // rigid_acceleration: of obstacle number `which` at a position, by its load.
 //% macro answers(name)
@@ -11,7 +53,7 @@ fn rigid_acceleration(which: u32, at: vec3f) -> vec3f {
 //%- endmacro
 
 // add_loads: into `sums`, a row of two vec4 for each obstacle and workgroup, what the invocations of a workgroup give to each
-// obstacle, in an order that does not change. To be called by all of them. A load is a force and, in w, the bound; `which` obstacles.OBSTACLES
+// obstacle, in an order that does not change. To be called by all of them. A load is a force and, in w, the bound; `which` OBSTACLES
 // and more is none.
 //% macro loads(sums, answers, obstacles, workgroup)
 var<workgroup> loads: array<vec4f, ${workgroup}>;

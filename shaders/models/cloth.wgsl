@@ -7,11 +7,15 @@
 // XPBD with one iteration a step (Macklin, Müller and Chentanez 2016, eq. 18; Macklin et al. 2019, "Small steps in
 // physics simulation"): an edge moves its ends by C k h² / (1 + k h² Σw), which for stiff springs is the projection on
 // C = 0.
-// WIND: whether the grid is there; OBSTACLE: "grid" of distances, "placed" by the model obstacle, or ""; SELF: whether there
-// are pushes.
+// WIND: whether the grid is there; OBSTACLE: "grid" of distances, "placed" by the model obstacle, or ""; OBSTACLES: how many
+// are placed; SELF: whether there are pushes.
+// Placed obstacles with a mass are bodies that move (models/rigid_body.wgsl). All vertices that touch a body share it: each meets
+// an equal part of its mass and inertia (Tonge, Benevolenski and Voroshilov 2012, "Mass splitting for jitter-free parallel
+// rigid body simulation"), so that contacts are solved in parallel and together give no energy.
 // The reference implementation is app/vertigrad/models/reference/cloth.py.
 //% import "common/field.wgsl" as field
 //% import "common/obstacle.wgsl" as obstacles
+//% import "common/rigid_body.wgsl" as rigid
 //% include "common/index.wgsl"
 
 struct Params {
@@ -69,7 +73,13 @@ struct Params {
 //% if OBSTACLE != ""
 @group(0) @binding(10) var<storage, read> obstacle: array<f32>;
 //% endif
+//% if OBSTACLE == "placed"
+@group(0) @binding(11) var<storage, read> blocks: array<u32>;  // where each begins in `obstacle`
+@group(0) @binding(12) var<storage, read> answers: array<vec4f>;    // see common/rigid_body.wgsl; in w of forces: contacts
+@group(0) @binding(13) var<storage, read_write> sums: array<vec4f>;
+//% endif
 
+const NO_BODY = ${OBSTACLES}u;
 const ALONG = 0.02;  // coefficient of the force along a surface, as a fraction of that across it
 
 //% if WIND
@@ -197,6 +207,33 @@ fn hinge(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_
 
 //% if OBSTACLE == "placed"
 ${obstacles.functions("obstacle")}
+${rigid.inertia("obstacle")}
+${rigid.numbers("blocks")}
+${rigid.loads("sums", "answers", OBSTACLES, 128)}
+
+fn nearest_obstacle(position: vec3f) -> vec4f {
+    return obstacle_nearest_at(position, params.obstacle_lag + params.substep_lag, params.h);
+}
+
+fn is_body() -> bool {
+    return obstacle[obstacle_block + 35u] == 1.0;
+}
+
+// What the selected obstacle gives way at `at` [m] for each meter that it pushes a vertex of this mass [kg].
+fn give_of_body(at: vec3f, mass: f32) -> mat3x3f {
+    if !is_body() {
+        return mat3x3f();
+    }
+    let arm = at - center_of_mass();
+    let turning = in_space(inverse(inertia()));
+    let split = mass * answers[5u * body_number()].w;  // its part of the body's mass is that much smaller
+    let lightness = split / obstacle[obstacle_block + 11u];
+    return mat3x3f(
+        vec3f(lightness, 0.0, 0.0) + split * cross(turning * cross(arm, vec3f(1.0, 0.0, 0.0)), arm),
+        vec3f(0.0, lightness, 0.0) + split * cross(turning * cross(arm, vec3f(0.0, 1.0, 0.0)), arm),
+        vec3f(0.0, 0.0, lightness) + split * cross(turning * cross(arm, vec3f(0.0, 0.0, 1.0)), arm),
+    );
+}
 //% elif OBSTACLE == "grid"
 ${field.functions("obstacle", "params.obstacle_size", "params.obstacle_offset", "params.obstacle_strides.zyx")}
 ${field.around("obstacle", "params.obstacle_size")}
@@ -212,49 +249,116 @@ fn obstacle_field(position: vec3f) -> vec4f {
 }
 //% endif
 
-// A position out of the half-space that a surface bounds, with Coulomb's friction against its displacement.
-fn pushed_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32) -> vec3f {
+// A position out of the half-space that a surface bounds, with Coulomb's friction against its displacement. What has the
+// surface gives way by `give` of a push in the opposite direction; both get the same impulse.
+fn pushed_out(position: vec3f, start: vec3f, normal: vec3f, clear: f32, give: mat3x3f) -> vec3f {
     if clear >= 0.0 {
         return position;
     }
-    let outside = position - clear * normal;
-    let displacement = outside - start;
+    let depth = -clear / (1.0 + dot(give * normal, normal));
+    let outside = position + depth * normal;
+    let displacement = outside - start + depth * (give * normal);
     let slide = displacement - normal * dot(displacement, normal);
     let size = length(slide);
-    return outside - slide * select(0.0, min(1.0, -params.friction * clear / size), size > 0.0);
+    let whole = 1.0 / (1.0 + dot(give * slide, slide) / (size * size));
+    return outside - slide * select(0.0, min(whole, params.friction * depth / size), size > 0.0);
 }
 
-@compute @workgroup_size(64)
-fn resolve(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u) {
-    let i = linear_index(id, num_workgroups, 64u);
-    if i >= params.count || vertices[i].w == 0.0 {
-        return;
-    }
-    let velocity = velocities[i];
+// Where a vertex is without obstacles and the ground.
+fn unobstructed(i: u32) -> vec3f {
     let free = predicted[i].xyz;
-    let start = free - velocity.xyz * params.h;
     var position = vertices[i].xyz;
     //% if SELF
     position += pushes[i].xyz;
     //% endif
-    position = mix(position, free, held(start));  // nor do threads move what the drag tool holds
+    return mix(position, free, held(free - velocities[i].xyz * params.h));  // nor do threads move what the drag tool holds
+}
+
+fn outside_sphere(position: vec3f, start: vec3f) -> vec3f {
     let out = position - params.center;
     let far = length(out);
     if params.radius > 0.0 && far > 0.0 {
-        position = pushed_out(position, start, out / far, far - params.radius - params.gap);
+        return pushed_out(position, start, out / far, far - params.radius - params.gap, mat3x3f());
+    }
+    return position;
+}
+
+//% if OBSTACLE == "placed"
+// How many vertices touch each body.
+@compute @workgroup_size(128)
+fn touch(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = linear_index(id, num_workgroups, 128u);
+    var which = NO_BODY;
+    if i < params.count && vertices[i].w > 0.0 {
+        let start = predicted[i].xyz - velocities[i].xyz * params.h;
+        let near = nearest_obstacle(outside_sphere(unobstructed(i), start));
+        if near.w < params.gap && is_body() {
+            which = body_number();
+        }
+    }
+    let row = group.y * num_workgroups.x + group.x;
+    if row * 128u < params.count {
+        add_loads(row, lane, which, vec4f(0.0, 0.0, 0.0, 1.0), vec3f(0.0));
+    }
+}
+//% endif
+
+// Contacts; what bodies are pushed by is summed as a force.
+@compute @workgroup_size(128)
+fn resolve(
+    @builtin(global_invocation_id) id: vec3u,
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = linear_index(id, num_workgroups, 128u);
+    var push = Push(vec3f(0.0), vec3f(0.0), NO_BODY);
+    if i < params.count && vertices[i].w > 0.0 {
+        push = resolved(i);
     }
     //% if OBSTACLE == "placed"
-    let near = obstacle_nearest(position, params.obstacle_lag + params.substep_lag);
+    let row = group.y * num_workgroups.x + group.x;
+    if row * 128u < params.count {
+        add_loads(row, lane, push.which, vec4f(push.force, 0.0), push.at);
+    }
+    //% endif
+}
+
+// The force [N] with which a vertex pushes an obstacle, where, and which one.
+struct Push {
+    force: vec3f,
+    at: vec3f,
+    which: u32,
+}
+
+fn resolved(i: u32) -> Push {
+    let velocity = velocities[i];
+    let free = predicted[i].xyz;
+    let start = free - velocity.xyz * params.h;
+    var position = outside_sphere(unobstructed(i), start);
+    var push = Push(vec3f(0.0), vec3f(0.0), NO_BODY);
+    //% if OBSTACLE == "placed"
+    let near = nearest_obstacle(position);
     let carried = start + obstacle_velocity(near.xyz, 1.0) * params.h;
-    position = pushed_out(position, carried, obstacle_normal(near.xyz), near.w - params.gap);
+    let mass = params.density / vertices[i].w;
+    let inside = position;
+    position = pushed_out(position, carried, obstacle_normal(near.xyz), near.w - params.gap, give_of_body(near.xyz, mass));
+    push = Push((inside - position) * (mass / (params.h * params.h)), near.xyz, body_number());
     //% elif OBSTACLE == "grid"
     let field = obstacle_field(position);
     if dot(field.xyz, field.xyz) > 1e-12 {
-        position = pushed_out(position, start, normalize(field.xyz), field.w - params.gap);
+        position = pushed_out(position, start, normalize(field.xyz), field.w - params.gap, mat3x3f());
     }
     //% endif
-    position = pushed_out(position, start, vec3f(0.0, 1.0, 0.0), position.y - params.ground - params.gap);
+    let above_ground = position.y - params.ground - params.gap;
+    position = pushed_out(position, start, vec3f(0.0, 1.0, 0.0), above_ground, mat3x3f());
     // what was added to the free motion, so that rounding of positions is no change of velocity
     velocities[i] = vec4f(velocity.xyz + (position - free) / params.h, velocity.w);
     vertices[i] = vec4f(position, vertices[i].w);
+    return push;
 }

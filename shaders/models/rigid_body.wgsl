@@ -4,6 +4,7 @@
 // A frame begins with update. A step of the medium: predict, answer for each solve of its pressure, advance, correct.
 
 //% import "common/obstacle.wgsl" as obstacle
+//% import "common/rigid_body.wgsl" as rigid
 
 struct Params {
     dt: f32,
@@ -39,33 +40,7 @@ var<workgroup> partial: array<vec4f, 256>;
 
 ${obstacle.functions("bodies")}
 
-// The transposed of a body's axes: from its own to those of space.
-fn axes() -> mat3x3f {
-    return mat3x3f(obstacle_row(8u), obstacle_row(12u), obstacle_row(16u));
-}
-
-fn center_of_mass() -> vec3f {
-    return obstacle_row(1u) + axes() * (obstacle_row(32u) * bodies[obstacle_block + 4u]);
-}
-
-fn inertia() -> mat3x3f {
-    let first = obstacle_row(36u);
-    let second = obstacle_row(39u);
-    return mat3x3f(
-        vec3f(first.x, second.x, second.y), vec3f(second.x, first.y, second.z), vec3f(second.y, second.z, first.z),
-    );
-}
-
-fn inverse(m: mat3x3f) -> mat3x3f {
-    let x = cross(m[1], m[2]);
-    let rows = mat3x3f(x, cross(m[2], m[0]), cross(m[0], m[1]));
-    return transpose(rows) * (1.0 / dot(m[0], x));
-}
-
-fn in_space(own: mat3x3f) -> mat3x3f {
-    let turned = axes();
-    return turned * own * transpose(turned);
-}
+${rigid.inertia("bodies")}
 
 fn put(first: u32, value: vec3f) {
     bodies[obstacle_block + first] = value.x;
@@ -83,11 +58,12 @@ fn is_motion(i: u32) -> bool {
     return (i >= 1u && i < 4u) || is_axis || (i >= 20u && i < 27u && i != 23u) || (i >= 42u && i < 48u) || i == 35u;
 }
 
-// A body begins where it is placed, and goes on from there until its placement changes; all else is as it is placed.
+// A body begins where it is placed, and goes on from there until its placement changes; all else is as it is placed. What
+// another medium moves is placed by that.
 @compute @workgroup_size(64)
 fn update(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
     let block = blocks[group.x];
-    let is_body = placed[block + 11u] > 0.0;
+    let is_body = placed[block + 11u] > 0.0 && placed[block + 35u] != 1.0;
     var goes_on = is_body && bodies[block + 35u] == 1.0;
     for (var k = 0u; k < 12u; k += 1u) {
         let i = select(8u + (k / 3u - 1u) * 4u + k % 3u, 1u + k, k < 3u);

@@ -539,7 +539,9 @@ SHADERS: dict[str, list[Defines]] = {
     "models/bars.wgsl": choices(DTYPE=["f32", "f16"]),
     "models/wind.wgsl": [{"SIDE": 16}],
     "models/point_levels.wgsl": [{}],
-    "models/cloth.wgsl": choices(WIND=[False, True], OBSTACLE=["", "grid", "placed"], SELF=[False, True]),
+    "models/cloth.wgsl": choices(
+        WIND=[False, True], OBSTACLE=["", "grid", "placed"], OBSTACLES=[2], SELF=[False, True]
+    ),
     "models/cloth_contact.wgsl": choices(GRID_WRAPS=[True], MOST=[24]),
     "models/cloth_cut.wgsl": choices(BINS=[256]),
     "models/cloth_surface.wgsl": [{}],

@@ -16,19 +16,21 @@ from ..kernels import parameters
 from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
-from ..reference.obstacle import Obstacles
+from ..reference.obstacle import FAR, Obstacles
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_long import divided, reached
 from .cloth_params import Params
 from .cloth_sheet import Sheet, hung, woven
 from .grid_inputs import OBSTACLE, grid_input, obstacle_input
+from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_outputs, groups_of
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
 GRIP = 6000.0  # [1/s] how fast the drag tool imposes its velocity
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
+CONTACT_WORKGROUP = 128  # invocations of a workgroup that adds up what pushes bodies
 CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet has no preferred direction to fold
 WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 
@@ -41,7 +43,8 @@ class Cloth(FixedStepModel):
     more. Shear and bending act between neighbors only, and the solver limits them to about ρ l² / h² and ρ l⁴ / h²,
     with the distance l of vertices and the substep h. Self-collision separates vertices by 0.9 spacings, so a finer
     cloth is thinner. Sums have a fixed order: the same seed gives the same bits on one GPU. Without wind no energy is
-    added. The drag tool moves vertices within its radius; the cut tool parts visible threads under its stroke.
+    added. Obstacles with a density are bodies that the cloth pushes; they rest on the ground and on each other.
+    The drag tool moves vertices within its radius; the cut tool parts visible threads under its stroke.
     """
 
     Params = Params
@@ -50,7 +53,7 @@ class Cloth(FixedStepModel):
         "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
-    saved = ("vertices", "velocities", "normals", "springs", "long_springs", "index", "ball")
+    saved = ("vertices", "velocities", "normals", "springs", "long_springs", "index", "ball", *BODY_STATE)
     scalars = ("phases",)
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
@@ -80,6 +83,7 @@ class Cloth(FixedStepModel):
         "solver_strain": DiagnosticSpec(
             "strain in addition to `material_strain`, where the solver is not stiff enough"
         ),
+        **BODY_DIAGNOSTICS,
     }
 
     @classmethod
@@ -108,6 +112,7 @@ class Cloth(FixedStepModel):
             "ball": OutputSpec((1, 3), "f32", "center of the sphere obstacle", "ball", slice(3)),
             "ball_radius": OutputSpec((1,), "f32", "radius of the sphere obstacle", "ball", 3),
             "index": OutputSpec((2 * (rows - 1) * (columns - 1), 3), "u32", "triangles; torn ones are degenerate"),
+            **body_outputs(),
         }
 
     def step(self, dt: float) -> None:
@@ -115,6 +120,7 @@ class Cloth(FixedStepModel):
             ball = {"center": self._params.sphere_center, "radius": self._params.sphere_radius}
             self._knife.cut(self._interaction, dt, ball)
         values = self._values()
+        self._bodies.update()
         due = self._clock.due(dt, SWEEP)
         for k in range(due):
             values["obstacle_lag"] = dt * (due - 1 - k) / due
@@ -124,6 +130,7 @@ class Cloth(FixedStepModel):
             self._phases = [
                 math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
             ]
+        self._bodies.show()
 
     def diagnostics(self) -> dict[str, Tensor]:
         fabric = self._fabric
@@ -139,21 +146,26 @@ class Cloth(FixedStepModel):
             "torn": ops.sum((fabric.springs[:, 0] < 0.0).to("u32")),
             "cfl": fastest * (2.0 * self._substeps.h / fabric.thickness),
             **{name: Tensor.full(1, strain) for name, strain in self._hanging_strains().items()},
+            **self._bodies.diagnostics(),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
-        """One sweep of the whole sheet, in float64, from the state that it is in; without interaction."""
+        """One sweep of the whole sheet, in float64, from the state that it is in; without interaction.
+
+        Where there are bodies, a small step, with velocities of the bodies as the cloth meets them.
+        """
         fabric, sheet = self._fabric, self._sheet
         state = self.reference_state()
         interaction, self._interaction = self._interaction, None
         values = self._values()
         self._interaction = interaction
         values["phases"] = tuple(self._phases)
-        fabric.sweep.replay(**values)
+        (fabric.meeting if self._bodies.count else fabric.sweep).replay(**values)
         boxes = self._box(self._wind, "wind"), self._box(self._obstacle, "obstacle")
         fields = {**values, "h": self._substeps.h, "thickness": fabric.thickness, "reach": fabric.reach}
         fields["collides"] = self._params.self_collision
-        reference.sweep(state, sheet, fabric.long, fields, self._substeps.steps, *boxes)
+        steps = 1 if self._bodies.count else self._substeps.steps
+        reference.sweep(state, sheet, fabric.long, fields, steps, *boxes)
         ours = self.reference_state()
         differences, speeds = np.linalg.norm(ours.velocities - state.velocities), np.linalg.norm(state.velocities)
         error = float(differences / max(speeds, SLOW * math.sqrt(sheet.count)))
@@ -176,6 +188,7 @@ class Cloth(FixedStepModel):
     def reset(self) -> None:
         self._clock.remainder, self._phases = 0.0, [0.0, 0.0, 0.0]
         self._fabric.start()
+        self._bodies.reset()
         self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
 
     def _create(self, parts: Parts) -> None:
@@ -188,8 +201,10 @@ class Cloth(FixedStepModel):
         positions = positions + np.array(params.center) + np.where(pinned, 0.0, noise)[:, None] * across
         self._wind = grid_input(parts, self._inputs, "wind", "nz", "ny", "nx", "3")
         self._obstacle, kind = obstacle_input(parts, self._inputs)
-        grids = self._wind, self._obstacle, kind
-        self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *grids, params.self_collision)
+        placed, groups = self._obstacle if kind == "placed" else None, groups_of(self._sheet.count, CONTACT_WORKGROUP)
+        self._bodies = RigidBodies(parts, placed, self.name, groups, dt=self._substeps.h, obstacle_pace=1.0)
+        met = self._wind, self._obstacle, kind, self._bodies
+        self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *met, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
@@ -210,6 +225,8 @@ class Cloth(FixedStepModel):
 
     def _values(self) -> dict[str, Any]:
         p, tool = self._params, self._tool(Gesture.DRAG)
+        ground = p.ground if p.floor else -FAR
+        box = {"low": (-FAR, ground, -FAR), "high": (FAR, FAR, FAR)} if self._bodies.count else {}
         return {
             **self._surface_fields(),
             "stiffness": self._divided()[1],
@@ -219,7 +236,7 @@ class Cloth(FixedStepModel):
                 "friction": p.friction,
                 "gap": 0.5 * self._fabric.thickness,
             },
-            **{"ground": p.ground if p.floor else -1e9, "wind": p.wind, "gust": p.gust},
+            **{"ground": ground, "wind": p.wind, "gust": p.gust, **box},
             **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
             "obstacle_lag": 0.0,
             **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
@@ -237,7 +254,7 @@ class Cloth(FixedStepModel):
         if grid is None:
             return None
         if grid.ndim == 1:
-            return Obstacles.of(grid.numpy())
+            return Obstacles.of(self._bodies.tensor.numpy())
         p = self._params
         fields = _box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
         low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])

@@ -14,6 +14,7 @@ from ..kernels import Kernels
 from ..parts import Parts
 from .cloth_long import long_threads
 from .cloth_sheet import Doubles, Sheet, around
+from .rigid_bodies import RigidBodies
 
 STEP = "models/cloth.wgsl"
 CONTACT = "models/cloth_contact.wgsl"
@@ -33,7 +34,9 @@ class Substeps(NamedTuple):
 class Fabric:
     """A sheet whose vertices start at `positions` (n, 3), those of `pinned` (n,) staying there; closed with `parts`.
 
-    `wind` (nz, ny, nx, 3) and `obstacle` are from other models; `obstacle_kind` is what `obstacle_input` returns.
+    `wind` (nz, ny, nx, 3) and `obstacle` are from other models; `obstacle_kind` is what `obstacle_input` returns, and
+    `bodies` are those of a placed obstacle. `sweep` moves all; `meeting` is a small step before which bodies fall but
+    that does not move them, for the reference.
     """
 
     def __init__(
@@ -46,9 +49,10 @@ class Fabric:
         wind: Tensor | None,
         obstacle: Tensor | None,
         obstacle_kind: str,
+        bodies: RigidBodies,
         collides: bool,
     ):
-        self._sheet, self._substeps, self._parts = sheet, substeps, parts
+        self._sheet, self._substeps, self._parts, self._bodies = sheet, substeps, parts, bodies
         self.thickness = THICKNESS * sheet.spacing
         self.reach = REACH * self.thickness
         self.long = long_threads(sheet, pinned, substeps.h)
@@ -64,15 +68,20 @@ class Fabric:
             self._constants[f"{name}_size"] = (1, 1, 1) if grid is None or grid.ndim == 1 else grid.shape[2::-1]
             if grid is not None:
                 self._tensors[name] = grid
-        if obstacle_kind == "placed":
+        if bodies.count:
             self._constants["obstacle_strides"] = (1, 1, 1)  # of a grid, which there is none of
-        self.sweep, self.dress, self.measure = parts.plans("sweep", "dress", "measure")
+            self._tensors |= {"obstacle": bodies.tensor, **bodies.bindings}
+        self.sweep, self.meeting, self.dress, self.measure = parts.plans("sweep", "meeting", "dress", "measure")
         distant = {**self._tensors, "edges": self._tensors["long_edges"], "springs": self.long_springs}
-        there = {"WIND": wind is not None, "OBSTACLE": obstacle_kind, "SELF": collides}
+        there = {"WIND": wind is not None, "OBSTACLE": obstacle_kind, "SELF": collides, **bodies.defines}
         distant, near = (Kernels(STEP, tensors, self._constants, there) for tensors in (distant, self._tensors))
-        self._record_sweep(distant, near, collides)
         surface = Kernels(SURFACE, self._tensors, self._constants)
+        self._grid = parts.enter_context(NeighborGrid(sheet.count, 3, self.reach, name="near")) if collides else None
+        self._record_steps(self.sweep, substeps.steps, distant, near)
         self._record_surface(self.sweep, surface)
+        if bodies.count:
+            self._record_steps(self.meeting, 1, distant, near)
+            self._record_surface(self.meeting, surface)
         self._record_surface(self.dress, surface)
         surface.add(self.measure, "tally", sheet.count, "tallies", "impulses")
         if len(sheet.hinges):
@@ -128,11 +137,13 @@ class Fabric:
         parts.zeros("ball", 1, 4)
         parts.zeros("predicted", *shape)
         parts.zeros("pushes", *shape)
+        self._partners = parts.zeros("partners", sheet.count, MOST + 1, dtype=u32)
 
-    def _record_sweep(self, distant: Kernels, kernels: Kernels, collides: bool) -> None:
-        plan, count = self.sweep, self._sheet.count
-        contact = self._record_search() if collides else None
-        for step in range(self._substeps.steps):
+    def _record_steps(self, plan: Plan, steps: int, distant: Kernels, kernels: Kernels) -> None:
+        count = self._sheet.count
+        contact = self._record_search(plan)
+        for step in range(steps):
+            self._bodies.add(plan, "predict")
             kernels.add(plan, "predict", count)
             for kind, first, size in self.long.colors:
                 distant.add(plan, "stretch", size, count=size, first=first, kind=kind)
@@ -140,18 +151,30 @@ class Fabric:
                 kernels.add(plan, "hinge" if kind == 2 else "stretch", size, count=size, first=first, kind=kind)
             if contact is not None:
                 contact.add(plan, "repel", count, "pushes")
-            kernels.add(plan, "resolve", count, substep_lag=(self._substeps.steps - 1 - step) * self._substeps.h)
+            self._record_contacts(plan, kernels, (steps - 1 - step) * self._substeps.h)
 
-    def _record_search(self) -> Kernels:
+    def _record_contacts(self, plan: Plan, kernels: Kernels, lag: float) -> None:
+        if self._bodies.count:
+            kernels.add(plan, "touch", self._sheet.count, substep_lag=lag)
+            self._bodies.add(plan, "answer")
+        kernels.add(plan, "resolve", self._sheet.count, substep_lag=lag)
+        self._bodies.add(plan, "answer")
+        if plan is self.sweep:
+            self._bodies.add(plan, "advance")
+
+    def _record_search(self, plan: Plan) -> Kernels | None:
         """The grid, and who may meet whom before the next search; returns the kernels of contact."""
-        count, parts = self._sheet.count, self._parts
-        grid = parts.enter_context(NeighborGrid(count, 3, self.reach, name="near"))
-        found = parts.zeros("partners", count, MOST + 1, dtype=u32)
-        with self.sweep.recording():
+        if self._grid is None:
+            return None
+        count, grid = self._sheet.count, self._grid
+        with plan.recording():
             grid.build(self.vertices.reshape(count, 4)[:, 0:3])
-        tensors = self._tensors | {"order": grid.order, "starts": grid.starts, "found": found, "partners": found}
-        contact = Kernels(CONTACT, tensors, self._constants | grid.fields, {**grid.defines, "MOST": MOST})
-        contact.add(self.sweep, "search", count)
+        tensors = self._tensors | {"order": grid.order, "starts": grid.starts, "found": self._partners}
+        contact = Kernels(
+            *(CONTACT, tensors | {"partners": self._partners}, self._constants | grid.fields),
+            {**grid.defines, "MOST": MOST},
+        )
+        contact.add(plan, "search", count)
         return contact
 
     def _record_surface(self, plan: Plan, surface: Kernels) -> None:

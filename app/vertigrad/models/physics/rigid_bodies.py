@@ -19,7 +19,11 @@ from ..reference.obstacle import HEADER, POINTS, blocks
 SHADER = "models/rigid_body.wgsl"
 MOST = 32  # obstacles that one medium moves
 POSE = 16  # position, quaternion, half edges, force, torque
-REPLAYED = {"predict": ("dt", "gravity", "obstacle_pace"), "answer": (), "advance": ("dt",), "correct": ("dt",)}
+BOX = ("low", "high")  # given once, or at each replay
+REPLAYED = {
+    **{"predict": ("dt", "gravity", "obstacle_pace", *BOX), "answer": ()},
+    **{"advance": ("dt", *BOX), "correct": ("dt",)},
+}
 BODY_STATE = ("bodies", "placements", "poses")
 BODY_DIAGNOSTICS = {
     "obstacle_height": DiagnosticSpec("height of the center of the first obstacle", "m"),
@@ -49,8 +53,9 @@ def body_outputs() -> dict[str, OutputSpec]:
 class RigidBodies:
     """Obstacles that a medium gets from models, those with a density as bodies that it moves in a box; or none.
 
-    `tensor` has them as they are now, in the form of shaders/common/obstacle.wgsl. The medium adds loads to `sums`,
-    of `groups` workgroups, and plays the entry points in the order that shaders/models/rigid_body.wgsl has.
+    `tensor` has them as they are now, in the form of shaders/common/obstacle.wgsl. The medium adds loads to `sums`, of
+    `groups` workgroups. It gives the corners of the box, `low` and `high` [m], here or at each replay, and plays the
+    entry points in the order that shaders/models/rigid_body.wgsl has.
     """
 
     def __init__(self, parts: Parts, placed: Tensor | None, name: str, groups: int, **box: Any):
@@ -72,8 +77,8 @@ class RigidBodies:
             "placed": placed,
             "bodies": self.tensor,
             "placements": placements,
-            "predicted": parts.zeros("predicted", rows, 2, 4),
-            "contacts": parts.zeros("contacts", rows * POINTS * 4, 3, 4),
+            "predicted": parts.zeros("body_predicted", rows, 2, 4),
+            "contacts": parts.zeros("body_contacts", rows * POINTS * 4, 3, 4),
             "poses": self._poses,
         }
         self._kernels = Kernels(SHADER, tensors, {"groups": groups, **box}, self.defines)

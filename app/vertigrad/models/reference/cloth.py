@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..physics.cloth_long import NONE, LongThreads
 from ..physics.cloth_sheet import Color, Sheet
 from . import grids
-from .obstacle import Obstacles
+from .obstacle import Obstacle, Obstacles
 
 Doubles = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -190,10 +190,19 @@ def resolve(
         clear = far[:, 0] - values["radius"] - values["gap"]
         position = _pushed_out(position, start, out / np.where(far > 0, far, 1.0), clear, values["friction"])
     if isinstance(obstacle, Obstacles):
-        lag = values["obstacle_lag"] + values["substep_lag"]
-        carried = start + obstacle.velocity(position, lag) * h
-        clear = obstacle.distance(position, lag) - values["gap"]
-        position = _pushed_out(position, carried, obstacle.normal(position, lag), clear, values["friction"])
+        which, near, distance = obstacle.nearest(position, values["obstacle_lag"] + values["substep_lag"], h)
+        carried, normal = (
+            obstacle.of_nearest(which, [getattr(one, what)(near) for one in obstacle.all])
+            for what in ("velocity_at", "normal")
+        )
+        clear = distance - values["gap"]
+        mass = values["density"] / np.where(free, state.inverse, 1.0)
+        touching = (clear < 0) & free
+        give = np.zeros((len(position), 3, 3))
+        for number, one in enumerate(obstacle.all):
+            mine = touching & (which == number)
+            give[mine] = _give(one, near[mine], mass[mine], mine.sum())
+        position = _pushed_out(position, start + carried * h, normal, clear, values["friction"], give)
     elif obstacle is not None:
         gradient = obstacle.gradient(position)
         size = np.linalg.norm(gradient, axis=1, keepdims=True)
@@ -241,10 +250,30 @@ def _taken(rate: Any, h: float) -> Any:
     return rate * h / (1.0 + rate * h)
 
 
-def _pushed_out(position: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float) -> Doubles:
-    outside = position - clear[:, None] * normal
-    displacement = outside - start
+def _give(body: Obstacle, at: Doubles, mass: Doubles, contacts: int) -> Doubles:
+    """What a body gives way (n, 3, 3) at positions (n, 3), each of which meets an equal part of it."""
+    if body.rigid is None or not body.free:
+        return np.zeros((len(at), 3, 3))
+    xx, yy, zz, xy, xz, yz = body.rigid.inertia
+    turning = body.axes.T @ np.linalg.inv([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ body.axes
+    arms = at - body.position - body.scale * body.rigid.center @ body.axes
+    turned = np.stack([np.cross(np.cross(arms, axis) @ turning, arms) for axis in np.eye(3)], axis=2)
+    return (mass * contacts)[:, None, None] * (np.eye(3) / body.rigid.mass + turned)
+
+
+def _pushed_out(
+    position: Doubles, start: Doubles, normal: Doubles, clear: Doubles, friction: float, give: Doubles | float = 0.0
+) -> Doubles:
+    give = np.broadcast_to(give, (len(position), 3, 3))
+    depth = -clear / (1.0 + _along(give, normal))
+    outside = position + depth[:, None] * normal
+    displacement = outside - start + depth[:, None] * np.einsum("nij,nj->ni", give, normal)
     slide = displacement - normal * np.sum(displacement * normal, axis=1, keepdims=True)
     size = np.linalg.norm(slide, axis=1)
-    held = np.minimum(1.0, -friction * clear / np.where(size > 0, size, 1.0))
+    size = np.where(size > 0, size, 1.0)
+    held = np.minimum(1.0 / (1.0 + _along(give, slide / size[:, None])), friction * depth / size)
     return np.where((clear < 0)[:, None], outside - slide * held[:, None], position)
+
+
+def _along(matrices: Doubles, directions: Doubles) -> Doubles:
+    return np.einsum("ni,nij,nj->n", directions, matrices, directions)

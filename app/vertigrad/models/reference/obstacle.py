@@ -137,30 +137,34 @@ class Obstacles(NamedTuple):
 
     def distance(self, at: Doubles, lag: float = 0.0) -> Doubles:
         """Signed distances (n,) [m] of positions (n, 3), `lag` seconds before the placement."""
-        return self._before(at, lag)[2]
+        return self.nearest(at, lag)[2]
 
     def normal(self, at: Doubles, lag: float = 0.0) -> Doubles:
         """Unit vectors (n, 3) along which distances of the nearest one grow."""
-        which, before, _ = self._before(at, lag)
-        return self._of_nearest(which, [one.normal(before) for one in self.all])
+        which, before, _ = self.nearest(at, lag)
+        return self.of_nearest(which, [one.normal(before) for one in self.all])
 
     def velocity(self, at: Doubles, lag: float = 0.0, pace: float = 1.0) -> Doubles:
         """Velocities (n, 3) of the nearest one; `pace` is what a second of the scene is to one of the medium."""
-        which, before, _ = self._before(at, lag)
+        which, before, _ = self.nearest(at, lag)
         paces = [1.0 if one.free else pace for one in self.all]
         found = [one.velocity_at(before) * own for one, own in zip(self.all, paces, strict=True)]
-        return self._of_nearest(which, found)
+        return self.of_nearest(which, found)
 
-    def _before(self, at: Doubles, lag: float) -> tuple[NDArray[np.int64], Doubles, Doubles]:
-        """Which is nearest, where positions are for it, and their distances."""
-        lags = [0.0 if one.free else lag for one in self.all]
+    def nearest(self, at: Doubles, lag: float, ahead: float = 0.0) -> tuple[NDArray[np.int64], Doubles, Doubles]:
+        """Which is nearest, where positions are for it, and their distances.
+
+        What is placed is `lag` seconds before its placement, and what a medium moves `ahead` after where it is.
+        """
+        lags = [-ahead if one.free else lag for one in self.all]
         before = [at + one.velocity_at(at) * own for one, own in zip(self.all, lags, strict=True)]
         distances = np.stack([one.distance(there) for one, there in zip(self.all, before, strict=True)])
         which = distances.argmin(axis=0)
-        return which, self._of_nearest(which, before), distances.min(axis=0)
+        return which, self.of_nearest(which, before), distances.min(axis=0)
 
     @staticmethod
-    def _of_nearest(which: NDArray[np.int64], values: list[Doubles]) -> Doubles:
+    def of_nearest(which: NDArray[np.int64], values: list[Doubles]) -> Doubles:
+        """Of values (n, ...) for each obstacle those (n, ...) of the nearest one."""
         return np.stack(values)[which, np.arange(len(which))]
 
 
