@@ -9,7 +9,8 @@ VertigradError                    exit code
 │   ├── CodeError                           a scene's own Python, with file and line
 │   ├── UntrustedCode                       a scene's own Python that the user has not allowed to run
 │   ├── UnsupportedOp                       a network with nodes that cannot be run, with a list of them
-│   └── Redecided                           numbers that decide shapes in a network have changed
+│   ├── Redecided                           numbers that decide shapes in a network have changed
+│   └── Beyond32Bits                        64-bit integers in a network that its program holds in 32 bits
 ├── RequirementError                  3     a requirement of the user was not met
 ├── NoAdapter                         4     no usable GPU
 ├── GpuError                          1
@@ -95,6 +96,17 @@ class UnsupportedOp(InputError):
 
 class Redecided(InputError):
     """Numbers that decide shapes in a network are others than those that a program was recorded for."""
+
+
+class Beyond32Bits(InputError):
+    """Numbers of 64-bit integers do not fit the 32 bits that a program of a network has for them.
+
+    `names` are the inputs and nodes that they come from.
+    """
+
+    def __init__(self, message: str, names: frozenset[str]):
+        self.names = names
+        super().__init__(message)
 
 
 class FileChanged(InputError):

@@ -19,6 +19,9 @@ enable f16;
 //% if "precise" in FUNCTIONS
 //% include "common/precise.wgsl"
 //% endif
+//% if "words" in FUNCTIONS
+//% include "common/words.wgsl"
+//% endif
 
 struct Params {
     count: u32,

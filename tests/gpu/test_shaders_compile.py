@@ -270,6 +270,15 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/compact.wgsl": choices(RANK=[0, 1, 8], INDICES=[False, True]),
     "ops/elementwise.wgsl": [
         {
+            "INPUTS": (("a", "u32", "tensor"), ("b", "u32", "tensor")),
+            "STATEMENTS": ("let v0 = power_words(vec2u(a_, b_), divide_words(vec2u(a_, b_), vec2u(b_)).zw);",),
+            "LAST": "real_of_words(words_of_real(v0.x))",
+            **{"RESULT": "u32", "OUT": "u32", "FUNCTIONS": ("words",), "RANK": 2, "USES_F16": False},
+            **{"WORKGROUP": 128, "WIDE": False, "QUADS": ()},
+        },
+    ]
+    + [
+        {
             "INPUTS": (("a", dtype, "tensor"), ("b", "f32", "number"), ("c", out, "out")),
             "STATEMENTS": ("let v0 = b_ * f32(c_);", "let v1 = precise_erf(f32(a_) + v0);"),
             "LAST": "v1",

@@ -98,6 +98,7 @@ def test_tensors_of_one_value() -> None:
     x = Tensor.from_numpy(A.astype(np.int32))
     assert ops.zeros((2, 3)).tolist() == [[0.0] * 3] * 2 and Tensor.ones(2, "u32").tolist() == [1, 1]
     assert ops.ones(2, "i32").dtype.name == "i32" and ops.full(3, 2.5).tolist() == [2.5] * 3
+    assert ops.full(2, 2**32 - 1, "u32").tolist() == [2**32 - 1] * 2
     for like, value in ((ops.zeros_like(x), 0), (ops.ones_like(x), 1), (ops.full_like(x, 5), 5)):
         assert like.shape == x.shape and like.dtype is x.dtype and like.tolist() == [[value] * 3] * 2
     assert ops.ones_like(x, "f32").dtype.name == "f32"

@@ -14,10 +14,11 @@ import onnx
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
-from ..errors import InputError, Redecided, UnsupportedOp
+from ..errors import Beyond32Bits, InputError, Redecided, UnsupportedOp
 from ..gpu.compiling import compile_kernels
+from ..ops.words import Words
 from ..progress import portion
-from ..tensor import Tensor, f16, f32
+from ..tensor import Tensor, f16, f32, u32
 from . import lowerings, reader
 from .files import prepare, read_prepared
 from .fold import SMALL_INTEGER
@@ -40,7 +41,7 @@ from .program import Program, upload
 from .stages import Stages
 from .trace import Trace
 from .unit_axes import UnitAxes, declared_sizes
-from .values import INPUT_BOUND, STORAGE, WIDE, Value, constant, to_storage, type_name
+from .values import INPUT_BOUND, LIMIT, STORAGE, WIDE, Value, constant, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
 RECORDING = 0.3  # part of a network's progress; the rest is compiling
@@ -90,6 +91,7 @@ class Network(Closing):
             if elem_of(entry) not in onnx.TensorProto.DataType.values()[1:]:
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
         self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
+        self._wide: frozenset[str] = frozenset()  # inputs and casts whose integers did not fit 32 bits
         self._programs: dict[Any, Program] = {}  # the one used last at the end
         self._in_use: set[Program] = set()  # programs that callers hold
 
@@ -225,10 +227,13 @@ class Network(Closing):
         Raises as `program`, and `InputError` for numbers that pass 32 bits within the network.
         """
         arrays = self._checked(inputs)
-        try:
-            return self._run(arrays)
-        except Redecided:  # recorded again, its shapes are decided by these very inputs
-            return self._run(arrays)
+        while True:
+            try:
+                return self._run(arrays)
+            except Redecided:  # recorded again, its shapes are decided by these very inputs
+                continue
+            except Beyond32Bits as error:
+                self._widen(arrays, error)
 
     def close(self) -> None:
         """Give back every program. Idempotent."""
@@ -249,9 +254,20 @@ class Network(Closing):
             raise
         return program.read()
 
+    def _widen(self, arrays: Mapping[str, Feed], error: Beyond32Bits) -> None:
+        """Record the network with pairs of words for what did not fit 32 bits. Raises `error` if that is impossible."""
+        before, self._wide = self._wide, self._wide | error.names
+        try:
+            if self._wide == before:
+                raise error
+            self._recorded(arrays)
+        except UnsupportedOp:
+            self._wide = before
+            raise error from None
+
     def _key(self, feeds: Mapping[str, Feed]) -> Any:
         """What a program is recorded for."""
-        return tuple(
+        return self._wide, *(
             (name, array.shape, _numbers(array) if name in self._known or array.dtype == object else None)
             for name, array in all_parts(feeds).items()
         )
@@ -306,13 +322,14 @@ class Network(Closing):
         arrays = all_parts(feeds)
         elems = {part: elem_of(e) for e in self._entries for part, _ in parts_of(e.name, feeds[e.name])}
         created: dict[str, Tensor] = {}
-        fill = partial(upload, self.source, created, arrays, elems) if can_read else None
+        wide = self._wide - tensors.keys()
+        fill = partial(upload, self.source, created, arrays, elems, wide) if can_read else None
         stages = Stages(f"network {Path(self.source).name}", fill)
         small = frozenset(name for name, a in arrays.items() if a.size <= most_small and name not in known)
         has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
         axes = self._unit_axes(feeds) if self._masked or most_held else None
         inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes, ablated)
-        trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf)
+        trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf, wide)
         try:
             values = {
                 entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
@@ -379,6 +396,9 @@ class Network(Closing):
             return value
         if elem not in STORAGE:
             return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
+        if name in self._wide and name not in tensors:
+            created[name] = Tensor.empty((2, *array.shape), u32, name)
+            return Value(elem, words=Words(*created[name]), sources=sources, bound=LIMIT[elem])
         if name not in tensors:
             created[name] = Tensor.empty(array.shape, STORAGE[elem], name)
         bound = INPUT_BOUND if elem in WIDE else Value.bound
@@ -405,6 +425,7 @@ def _unreadable(names: Sequence[str], outputs: Sequence[Value | None]) -> list[s
         if value is not None
         and value.host is None
         and value.tensor is None
+        and value.words is None
         and value.items is None
         and not value.absent
     ]

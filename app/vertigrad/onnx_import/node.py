@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..tensor import DType, Tensor, broadcast_shapes
 from .graph import domain_of
 from .registry import Result
 from .tail import Tail
-from .values import INTEGERS, STORAGE, WIDE, WORD, Value, type_name
+from .values import INTEGERS, STORAGE, WIDE, WORD, Value, is_beyond_32_bits, type_name
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 class Refused(Exception):
     """Why a node cannot be run. Collected over the whole graph, and then raised as `UnsupportedOp`."""
+
+
+class Wide(Refused):
+    """64-bit integers may not fit 32 bits: the operator is lowered to pairs of words, or refused where it cannot be."""
 
 
 class DataDependent(Exception):
@@ -157,6 +162,13 @@ class Node:
         value = self.inputs[index] if self.has(index) else None
         return () if value is None or value.items is not None or value.absent else value.shape
 
+    def with_inputs(self, inputs: Mapping[int, Value]) -> Node:
+        """Give this node other inputs, by their indices; its results are not put into another node's kernel."""
+        other = copy(self)
+        other.inputs = tuple(inputs.get(index, value) for index, value in enumerate(self.inputs))
+        other.deferred = False
+        return other
+
     def upload(self, array: np.ndarray) -> Tensor:
         """A constant of the plan."""
         return self.trace.upload(array)
@@ -264,10 +276,15 @@ class Node:
             self.trace.range_checked |= frozenset().union(*(value.sources for value in values))
         return [value.bound for value in values]
 
+    def require_32_bits(self, array: np.ndarray, elem: int) -> None:
+        """Raise `Wide` if constants do not fit the 32 bits in which they are stored."""
+        if is_beyond_32_bits(array, elem):
+            raise Wide("64-bit integers that do not fit 32 bits")
+
     def require_word(self, bound: int) -> int:
-        """`bound`, if 64-bit integers up to it fit 32 bits. Raises `Refused` beyond."""
+        """`bound`, if 64-bit integers up to it fit 32 bits. Raises `Wide` beyond."""
         if self.elem() in WIDE and bound > WORD:
-            raise Refused("64-bit integers whose result could pass the 32 bits that the GPU has")
+            raise Wide("64-bit integers whose result could pass the 32 bits that the GPU has")
         return min(bound, WORD) if self.elem() in INTEGERS else WORD
 
 

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
+from onnx.helper import tensor_dtype_to_np_dtype
 
-from ..errors import InputError, Redecided, VertigradError
+from ..errors import Beyond32Bits, InputError, Redecided, VertigradError
 from ..gpu import Plan, gpu
 from ..indexed import indexed
 from ..ops.mask import Mask
+from ..ops.words import split
 from ..tensor import Tensor, f16, f32
 from .inspected import Element
 from .part import Part, nodes_between
@@ -32,7 +34,8 @@ class NodeTime(NamedTuple):
 class Program:
     """A network recorded for certain shapes. `inputs` and `outputs` are its tensors, by the names in the graph.
 
-    Integers of 8, 16 and 64 bits are stored in 32 bits there. Outputs that no input changes are not tensors: `read`
+    Integers of 8, 16 and 64 bits are stored in 32 bits there. Inputs of 64 bits that do not fit are their lower words,
+    and the upper ones: u32 of shape (2, ...); such outputs, and those that no input changes, are not tensors: `read`
     gives them too. Close it.
     """
 
@@ -49,6 +52,7 @@ class Program:
         self._parts: list[Part] = []
         self.inputs = dict(inputs)
         self._values, self._elems = dict(values), elems
+        self._wide = trace.wide
         self._range_checked, self._nodes, self._guards = trace.range_checked, trace.nodes, trace.guards
         self._inspected, self._sequences = trace.inspected, trace.sequences
         self.leaf = trace.leaf_tensor  # the tensor at which gradients end
@@ -122,7 +126,8 @@ class Program:
             raise InputError(f"{self.source}: {name!r} is a sequence; {choice if value.items else 'it is empty'}")
         if value.tensor is None:
             if value.host is None or value.elem not in STORAGE:
-                raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU")
+                why = ": 64-bit integers that may not fit 32 bits; cast them" if value.words is not None else ""
+                raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU{why}")
             value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, f"output {name!r}"), name)
         return value.tensor
 
@@ -132,8 +137,8 @@ class Program:
         return {name: value.tensor for name, value in self._values.items() if value.tensor is not None}
 
     def set(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Upload inputs. Raises `InputError` for numbers that do not fit 32 bits."""
-        upload(self.source, self.inputs, arrays, self._elems, self._range_checked)
+        """Upload inputs. Raises `Beyond32Bits` for numbers that do not fit 32 bits, where the program has no more."""
+        upload(self.source, self.inputs, arrays, self._elems, self._wide, self._range_checked)
 
     def replay(self) -> None:
         """Record the whole network into the open submission.
@@ -152,7 +157,7 @@ class Program:
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
 
-        Raises `InputError` if a number exceeded 32 bits, so that the outputs differ from those of ONNX.
+        Raises `Beyond32Bits` if a number exceeded 32 bits, so that the outputs differ from those of ONNX.
         """
         for guard in self._guards:
             guard.require_within(self.source)
@@ -189,7 +194,9 @@ class Program:
             part.close()
         self._stages.close()
         self._inspected.held.close()
-        for tensor in [*self.inputs.values(), *self.outputs.values(), *(end for g in self._guards for end in g.ends)]:
+        wide = (word for value in self._values.values() if value.words is not None for word in value.words)
+        ends = (end for guard in self._guards for end in guard.ends)
+        for tensor in [*self.inputs.values(), *self.outputs.values(), *wide, *ends]:
             tensor.close()
 
     def _update_parts(self) -> None:
@@ -209,17 +216,24 @@ def upload(
     tensors: Mapping[str, Tensor],
     arrays: Mapping[str, np.ndarray],
     elems: Mapping[str, int],
+    wide: Collection[str] = (),
     range_checked: Collection[str] = (),
 ) -> None:
-    """Fill inputs with arrays, as far as there are any. Raises `InputError` for numbers that do not fit 32 bits."""
+    """Fill inputs with arrays, as far as there are any; those that are `wide` with the words of 64-bit integers.
+
+    Raises `Beyond32Bits` for numbers of others that do not fit 32 bits, or pass what they are checked for.
+    """
     for name, tensor in tensors.items():
         if name not in arrays:
             continue
-        what, array = f"{source}: input {name!r}", arrays[name]
+        what, array, inputs = f"{source}: input {name!r}", arrays[name], frozenset((name,))
+        if name in wide:
+            tensor[...] = split(array)
+            continue
         if name in range_checked and array.size and np.abs(array).max() > INPUT_BOUND:
-            raise InputError(f"{what} holds {np.abs(array).max()}; the network calculates with it in 32 bits, for "
-                             f"which it may be ±{INPUT_BOUND:,}")  # fmt: skip
-        tensor[...] = to_storage(array, elems[name], what)
+            found = f"holds {np.abs(array).max()}; the network calculates with it in 32 bits"
+            raise Beyond32Bits(f"{what} {found}, for which it may be ±{INPUT_BOUND:,}", inputs)
+        tensor[...] = to_storage(array, elems[name], what, inputs)
 
 
 def _read(value: Value) -> Any:
@@ -229,5 +243,7 @@ def _read(value: Value) -> Any:
         return None
     if value.host is not None:
         return value.host
+    if value.words is not None:
+        return value.words.numpy(tensor_dtype_to_np_dtype(value.elem))
     assert value.tensor is not None
     return from_storage(value.tensor.numpy(), value.elem)

@@ -18,6 +18,7 @@ Result: TypeAlias = Tensor | Value | None
 Lowering: TypeAlias = "Callable[[Node], Result | Sequence[Result]]"
 
 LOWERINGS: dict[tuple[str, str], Lowering] = {}
+WIDE_LOWERINGS: dict[str, Lowering] = {}  # those of ONNX's own operators on 64-bit integers that do not fit 32 bits
 CONDITIONS: dict[tuple[str, str], Callable[[onnx.NodeProto], bool]] = {}  # which nodes of an operator are lowered
 ELEMENTWISE: set[str] = set()  # those that take expressions, by `Node.operand`
 F = TypeVar("F", bound="Callable[[Node], Result | Sequence[Result]]")
@@ -46,6 +47,16 @@ def lowers(
         for op in ops:
             assert (domain, op) not in LOWERINGS, op
             LOWERINGS[domain, op] = function
+        return function
+
+    return register
+
+
+def lowers_wide(*ops: str) -> Callable[[F], F]:
+    """Register a function as what lowers these operators where 64-bit integers may not fit 32 bits."""
+
+    def register(function: F) -> F:
+        WIDE_LOWERINGS.update(dict.fromkeys(ops, function))
         return function
 
     return register

@@ -20,15 +20,26 @@ from . import fold
 from .graph import domain_of, subgraphs
 from .inspected import Element, Inspected
 from .narrow import rounded
-from .node import DataDependent, Node, Refused, storage_of
+from .node import DataDependent, Node, Refused, Wide, storage_of
 from .reader import array_of
-from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
+from .registry import ELEMENTWISE, LOWERINGS, WIDE_LOWERINGS, Lowering, Result, is_lowered
 from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
 from .unit_axes import Part
 from .valid import require_valid
-from .values import BFLOAT16, EXACT, STORAGE, Guard, Value, constant, from_storage, to_storage, type_name
+from .values import (
+    BFLOAT16,
+    EXACT,
+    STORAGE,
+    Guard,
+    Value,
+    constant,
+    from_storage,
+    is_beyond_32_bits,
+    to_storage,
+    type_name,
+)
 
 Scope: TypeAlias = MutableMapping[str, "Value | None"]  # None: made by a node that was refused
 SMALL = 16  # elements of a constant up to which it is looked up by its bytes
@@ -42,7 +53,7 @@ class Trace:
     calculated with, and `constants` holds what was uploaded meanwhile: the caller closes them. Kernels go into
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. `inspected` is
     what is needed of the inside. `leaf`, a tensor that nodes of the outermost graph compute or a weight, requires a
-    gradient: backward passes end there. It is then `leaf_tensor`.
+    gradient: backward passes end there. It is then `leaf_tensor`. Casts named in `wide` give pairs of words.
     """
 
     def __init__(
@@ -55,6 +66,7 @@ class Trace:
         inspected: Inspected | None = None,
         defers: bool = True,
         leaf: str = "",
+        wide: frozenset[str] = frozenset(),
     ):
         self.source = source
         self.name = Path(source).name
@@ -62,6 +74,7 @@ class Trace:
         self.small = small
         self.inspected = inspected or Inspected()
         self.leaf = leaf
+        self.wide = wide
         self.leaf_tensor: Tensor | None = None
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
@@ -109,9 +122,11 @@ class Trace:
         return [scope.get(entry.name) for entry in graph.output]
 
     def on_gpu(self, value: Value) -> Tensor:
-        """The tensor of a value. Raises `Refused` if there is none, or none of its type."""
+        """The tensor of a value. Raises `Refused` if there is none of its type, `Wide` if 32 bits may be too few."""
         if value.items is not None or value.absent:
             raise Refused("a sequence or an optional instead of a tensor")
+        if value.words is not None or (value.host is not None and is_beyond_32_bits(value.host, value.elem)):
+            raise Wide("64-bit integers that may not fit 32 bits")
         if value.tensor is None:
             storage_of(value.elem)
             if value.expression is not None:
@@ -138,10 +153,10 @@ class Trace:
         Raises `DataDependent` if they follow from small inputs, or cannot be read.
         """
         if value.host is None:
-            tensor = self.on_gpu(value)
             follows = bool(value.sources) and value.sources & self.small == value.sources
             if follows or not self.stages.can_read:
                 raise DataDependent(value.sources, f"{node}: {what} is needed now, and only known on the GPU")
+            tensor = self.on_gpu(value)
             self._note(node)
             value.host = from_storage(self.stages.read(str(node), tensor), value.elem)
             value.bound = constant(value.host, value.elem).bound
@@ -289,7 +304,7 @@ class Trace:
         if lowering is None or not is_lowered(node.proto):
             raise Refused("no such operator here" if lowering is None else "a form of it that is not supported")
         refused = len(self.refused)
-        results = lowering(node)
+        results = _lowered(node, lowering)
         results = results if isinstance(results, Sequence) else [results]
         if len(self.refused) == refused:  # else a graph within the node reports what is missing
             node.require_all_used(results)
@@ -334,6 +349,17 @@ class Trace:
             raise Refused(f"output {index} is to be {type_name(elem)}, and would be {result.dtype}")
         bounds = [v.bound for v in node.inputs if v is not None and v.elem == elem]
         return self._typed(node, index, node.result(result, elem, max(bounds) if bounds else None))
+
+
+def _lowered(node: Node, lowering: Lowering) -> Result | Sequence[Result]:
+    """What `lowering` gives, or that for 64-bit integers where they may not fit 32 bits."""
+    try:
+        return lowering(node)
+    except Wide:
+        wide = None if node.domain else WIDE_LOWERINGS.get(node.op)
+        if wide is None:
+            raise
+        return wide(node)
 
 
 def _consumers(

@@ -9,11 +9,13 @@ import numpy as np
 from onnx import TensorProto
 from onnx.helper import np_dtype_to_tensor_dtype, tensor_dtype_to_np_dtype
 
-from ..errors import InputError
+from ..errors import Beyond32Bits
 from ..ops import Expression
+from ..ops.words import Words
 from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
 
-# 64-bit integers are stored in 32 bits: `Value.bound` makes that right. 2 to 16 bits are stored in 32 and wrapped.
+# 64-bit integers are stored in 32 bits where `Value.bound` proves that they fit, else in two words (`Value.words`).
+# 2 to 16 bits are stored in 32 and wrapped.
 EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
     f32: TensorProto.FLOAT,
     f16: TensorProto.FLOAT16,
@@ -42,7 +44,8 @@ STORAGE: dict[int, DType] = {
 _TYPE_NAMES = {elem: name.lower() for name, elem in TensorProto.DataType.items()}
 INTEGERS = (*WIDE, *SIGNED, *UNSIGNED, TensorProto.INT32, TensorProto.UINT32)
 WORD = (1 << 31) - 1  # largest number that any of them holds on the GPU
-INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with
+INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with in 32 bits
+LIMIT: dict[int, int] = {TensorProto.INT64: 1 << 63, TensorProto.UINT64: (1 << 64) - 1}  # largest magnitudes
 
 
 @dataclass(eq=False)
@@ -50,14 +53,15 @@ class Value:
     """One value: known now (`host`), on the GPU once the plan runs (`tensor`), or a sequence of values (`items`).
 
     An `expression` is what the one node that needs the value puts into its own kernel.
-    `elem` is its element type as ONNX has it. `sources` names the inputs of the graph that its numbers depend on,
-    `bound` is what an integer's magnitude cannot pass.
+    64-bit integers that may not fit 32 bits are `words`. `elem` is its element type as ONNX has it. `sources` names the
+    inputs of the graph that its numbers depend on, `bound` is what an integer's magnitude cannot pass.
     """
 
     elem: int
     host: np.ndarray | None = None
     tensor: Tensor | None = None
     expression: Expression | None = None
+    words: Words | None = None
     items: list[Value] | None = None
     sources: frozenset[str] = frozenset()
     bound: int = WORD
@@ -67,7 +71,7 @@ class Value:
     @property
     def shape(self) -> tuple[int, ...]:
         """Its sizes, which are always known."""
-        for known in (self.host, self.tensor, self.expression):
+        for known in (self.host, self.tensor, self.expression, self.words):
             if known is not None:
                 return known.shape
         assert self.sizes is not None, "a sequence has no shape"
@@ -83,12 +87,14 @@ class Guard(NamedTuple):
     ends: tuple[Tensor, Tensor]
 
     def require_within(self, source: str) -> None:
-        """Raise `InputError` if a number is outside. Waits for the GPU."""
+        """Raise `Beyond32Bits` if a number is outside. Waits for the GPU."""
         least, greatest = (end.numpy().item() for end in self.ends)
         if least < self.low or greatest > self.high:
             found = least if least < self.low else greatest
-            raise InputError(
-                f"{source}: {self.node}: {found:,} does not fit the 32 bits that its result has on the GPU"
+            bits = 32 if self.high < 1 << 32 else 64
+            raise Beyond32Bits(
+                f"{source}: {self.node}: {found:,} does not fit the {bits} bits that its result has on the GPU",
+                frozenset((self.node,)),
             )
 
 
@@ -112,13 +118,19 @@ def type_name(elem: int) -> str:
     return _TYPE_NAMES.get(elem) or f"type {elem}"
 
 
-def to_storage(array: np.ndarray, elem: int, what: str) -> np.ndarray:
-    """`array` as it is stored on the GPU. Raises `InputError` if a number does not fit 32 bits."""
+def is_beyond_32_bits(array: np.ndarray, elem: int) -> bool:
+    """Whether 64-bit integers among these do not fit 32 bits."""
+    if elem not in WIDE or not array.size:
+        return False
+    limits = np.iinfo(STORAGE[elem].numpy)
+    return int(array.min()) < limits.min or int(array.max()) > limits.max
+
+
+def to_storage(array: np.ndarray, elem: int, what: str, inputs: frozenset[str] = frozenset()) -> np.ndarray:
+    """`array`, of these inputs of the graph, as it is stored on the GPU. Raises `Beyond32Bits`."""
+    if is_beyond_32_bits(array, elem):
+        raise Beyond32Bits(f"{what} holds integers beyond 32 bits, which is all that it has on the GPU", inputs)
     dtype = STORAGE[elem].numpy
-    if elem in WIDE and array.size:
-        limits = np.iinfo(dtype)
-        if int(array.min()) < limits.min or int(array.max()) > limits.max:
-            raise InputError(f"{what} holds integers beyond 32 bits, which is all that the GPU has")
     if elem in CODES:
         array = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape)
     return np.ascontiguousarray(array).astype(dtype, copy=False).reshape(array.shape)

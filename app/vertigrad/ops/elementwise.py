@@ -200,8 +200,10 @@ def _rounded(value: str, result: DType, stored: DType) -> tuple[str, str]:
 def functions_called(text: str) -> tuple[str, ...]:
     """The files of WGSL functions, beyond common/math.wgsl, that `text` needs, in the order to include them."""
     called = set(_CALL.findall(text))
-    precise = bool(called & _defined("precise"))
-    return ("activation", "precise") if precise else ("activation",) if called & _defined("activation") else ()
+    words = ("words",) if called & _defined("words") else ()
+    if called & _defined("precise"):
+        return ("activation", "precise", *words)
+    return ("activation", *words) if called & _defined("activation") else words
 
 
 @cache

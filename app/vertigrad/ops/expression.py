@@ -20,9 +20,9 @@ from ..tensor.dtype import check_value
 from ..tensor.operators import Arithmetic
 from . import launch
 
-NAMES = ("a_", "b_", "c_")
+NAMES = ("a_", "b_", "c_", "d_")  # no operation has more than three; words.py calls functions of four
 _VALUE = {"float": "f32", "int": "i32", "uint": "u32", "bool": "bool"}  # the WGSL type of a value by kind
-_OPERAND = re.compile(r"\b[abc]_(?!\w)")
+_OPERAND = re.compile(r"\b[abcd]_(?!\w)")
 
 Number: TypeAlias = float | int | bool
 
@@ -212,7 +212,8 @@ def _with_number(common: DType | None, value: Any) -> DType:
     if isinstance(value, bool | np.bool_):
         return common or bool_
     if isinstance(value, int | np.integer):
-        common = i32 if common is None or common is bool_ else common
+        smallest = u32 if value > np.iinfo(i32.numpy).max else i32
+        common = smallest if common is None or common is bool_ else common
     elif common is None or common.kind != "float":
         common = f32
     check_value(value, common)

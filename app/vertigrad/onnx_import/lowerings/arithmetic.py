@@ -12,7 +12,7 @@ from onnx import TensorProto
 from ... import ops
 from ...tensor import Tensor, bool_, f32, i32
 from ..narrow import bits_of, decoded, encoded, of_bits
-from ..node import Node, Refused, storage_of
+from ..node import Node, Refused, Wide, storage_of
 from ..registry import lowers, lowers_to
 from ..values import CODES, INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
 
@@ -67,6 +67,8 @@ _WITH_BOUNDS: dict[str, tuple[Callable[..., Tensor], Callable[[int, int], int]]]
 def with_bounds(node: Node) -> Value:
     """One of the table: the function, and what its result cannot pass."""
     function, bound_of = _WITH_BOUNDS[node.op]
+    if node.op == "Sub" and node.elem() == TensorProto.UINT64:
+        raise Wide("64-bit integers whose difference is less than 0, and wraps")
     bound = node.require_word(bound_of(*node.bounds(0, 1)))
     return node.result(wrapped(function(*node.operands()), node.elem()), bound=bound)
 
@@ -187,13 +189,15 @@ def bits(node: Node) -> Value:
 
 @lowers("BitwiseNot", elementwise=True)
 def bitwise_not(node: Node) -> Value:
+    if node.elem() == TensorProto.UINT64:
+        raise Wide("64 bits are not inverted in 32")
     return node.result(wrapped(ops.invert(node.operand(0)), node.elem()))
 
 
 @lowers("BitShift", elementwise=True)
 def bit_shift(node: Node) -> Value:
-    if node.elem() == TensorProto.UINT64:
-        raise Refused("64 bits are not shifted in 32")
+    if node.elem() == TensorProto.UINT64 and node.attribute("direction") == "LEFT":
+        raise Wide("64 bits are not shifted in 32")
     shift = ops.left_shift if node.attribute("direction") == "LEFT" else ops.right_shift
     return node.result(wrapped(shift(node.operand(0), node.operand(1)), node.elem()))
 
@@ -221,9 +225,11 @@ def _is_guarded(node: Node, target: int) -> bool:
 
 
 def _guard(node: Node, tensor: Tensor, target: int) -> None:
-    """Have the least and the greatest number checked when outputs are read."""
+    """Have the least and the greatest number checked when outputs are read; `Wide` if they did not fit before."""
     if not _is_guarded(node, target) or not tensor.size:
         return
+    if str(node) in node.trace.wide:
+        raise Wide("64-bit integers that do not fit 32 bits")
     low, high = (-(1 << 31), WORD) if target == TensorProto.INT64 else (0, (1 << 32) - 1)
     node.trace.guards.append(Guard(str(node), low, high, (ops.min(tensor), ops.max(tensor))))
 

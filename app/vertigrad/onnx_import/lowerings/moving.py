@@ -36,6 +36,8 @@ def constants(node: Node) -> Value:
 @lowers("ConstantOfShape")
 def constant_of_shape(node: Node) -> Value:
     fill = node.attribute("value")
+    if fill is not None:
+        node.require_32_bits(numpy_helper.to_array(fill), fill.data_type)
     value = numpy_helper.to_array(fill).reshape(-1)[0] if fill is not None else np.float32(0)
     elem = fill.data_type if fill is not None else TensorProto.FLOAT
     tensor = ops.full(node.ints(0), value.item(), storage_of(elem))
@@ -151,6 +153,8 @@ def pad(node: Node) -> Value:
     pads = node.axes(1, "pads")
     if pads is None:
         raise InputError(f"{node}: no pads are given")
+    if node.has(2):
+        node.require_32_bits(node.host(2), node.elem(2))
     value = node.scalar(2, 0.0) if node.has(2) else node.attribute("value", 0.0)
     axes = [axis % rank for axis in node.ints(3)] if node.has(3) else list(range(rank))
     if len(pads) != 2 * len(axes):

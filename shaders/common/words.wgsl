@@ -1,0 +1,94 @@
+// 64-bit integers as pairs of u32 words: x the lower, y the upper one.
+// In: nothing. Out: functions of unsigned pairs; sums, comparisons and signs are expressions of words (ops/words.py).
+
+fn multiply_high(a: u32, b: u32) -> u32 {
+    let low = a & 0xffffu;
+    let high = a >> 16u;
+    let inner = low * (b >> 16u) + ((low * (b & 0xffffu)) >> 16u);
+    let outer = high * (b & 0xffffu) + (inner & 0xffffu);
+    return high * (b >> 16u) + (inner >> 16u) + (outer >> 16u);
+}
+
+fn multiply_words(a: vec2u, b: vec2u) -> vec2u {
+    return vec2u(a.x * b.x, multiply_high(a.x, b.x) + a.x * b.y + a.y * b.x);
+}
+
+// `count` from 0 to 63
+fn shifted_words(a: vec2u, count: u32) -> vec2u {
+    if count == 0u {
+        return a;
+    }
+    if count > 31u {
+        return vec2u(0u, a.x << (count - 32u));
+    }
+    return vec2u(a.x << count, (a.y << count) | (a.x >> (32u - count)));
+}
+
+// Quotient (xy) and remainder (zw) by long division; 0 where b is 0.
+fn divide_words(a: vec2u, b: vec2u) -> vec4u {
+    if (b.x | b.y) == 0u {
+        return vec4u();
+    }
+    if (a.y | b.y) == 0u {
+        return vec4u(a.x / b.x, 0u, a.x % b.x, 0u);
+    }
+    var digits = a;
+    var quotient = vec2u();
+    var rest = vec2u();
+    for (var i = 0u; i < 64u; i++) {
+        let passes = (rest.y >> 31u) == 1u; // the doubled remainder has 65 bits
+        rest = shifted_words(rest, 1u) | vec2u(digits.y >> 31u, 0u);
+        digits = shifted_words(digits, 1u);
+        quotient = shifted_words(quotient, 1u);
+        if passes || rest.y > b.y || (rest.y == b.y && rest.x >= b.x) {
+            rest = vec2u(rest.x - b.x, rest.y - b.y - select(0u, 1u, rest.x < b.x));
+            quotient.x |= 1u;
+        }
+    }
+    return vec4u(quotient, rest);
+}
+
+// a to the power b, modulo 2^64, which is the same for two's complement.
+fn power_words(a: vec2u, b: vec2u) -> vec2u {
+    var result = vec2u(1u, 0u);
+    var base = a;
+    var exponent = b;
+    while (exponent.x | exponent.y) != 0u {
+        if (exponent.x & 1u) == 1u {
+            result = multiply_words(result, base);
+        }
+        base = multiply_words(base, base);
+        exponent = vec2u((exponent.x >> 1u) | (exponent.y << 31u), exponent.y >> 1u);
+    }
+    return result;
+}
+
+// The bits of the nearest f32, ties to even.
+fn real_of_words(a: vec2u) -> u32 {
+    if (a.x | a.y) == 0u {
+        return 0u;
+    }
+    let first = select(firstLeadingBit(a.x), 32u + firstLeadingBit(a.y), a.y != 0u);
+    let digits = shifted_words(a, 63u - first);
+    let mantissa = digits.y >> 8u;
+    let half = (digits.y >> 7u) & 1u;
+    let below = (digits.y & 0x7fu) | digits.x;
+    let up = select(0u, half, below != 0u || (mantissa & 1u) == 1u);
+    return ((first + 127u) << 23u) + (mantissa - 0x800000u) + up; // a carry goes into the exponent
+}
+
+// The magnitude of an f32, given its bits, without its fraction; the largest pair where it passes 64 bits, 0 for NaN.
+fn words_of_real(bits: u32) -> vec2u {
+    let exponent = (bits >> 23u) & 0xffu;
+    let mantissa = (bits & 0x7fffffu) | 0x800000u;
+    if exponent < 127u || (exponent == 255u && mantissa != 0x800000u) {
+        return vec2u();
+    }
+    if exponent > 190u {
+        return vec2u(0xffffffffu);
+    }
+    if exponent < 150u {
+        return vec2u(mantissa >> (150u - exponent), 0u);
+    }
+    return shifted_words(vec2u(mantissa, 0u), exponent - 150u);
+}
