@@ -36,11 +36,11 @@ fn divide_words(a: vec2u, b: vec2u) -> vec4u {
     var quotient = vec2u();
     var rest = vec2u();
     for (var i = 0u; i < 64u; i++) {
-        let passes = (rest.y >> 31u) == 1u; // the doubled remainder has 65 bits
+        // fits: for b above 2^63 it is a's first 63 bits at most, else less than b
         rest = shifted_words(rest, 1u) | vec2u(digits.y >> 31u, 0u);
         digits = shifted_words(digits, 1u);
         quotient = shifted_words(quotient, 1u);
-        if passes || rest.y > b.y || (rest.y == b.y && rest.x >= b.x) {
+        if rest.y > b.y || (rest.y == b.y && rest.x >= b.x) {
             rest = vec2u(rest.x - b.x, rest.y - b.y - select(0u, 1u, rest.x < b.x));
             quotient.x |= 1u;
         }
