@@ -12,6 +12,7 @@ import pytest
 
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
+from vertigrad.models.inside import Observed
 from vertigrad.session import Session
 from vertigrad.session.commands import SetParameter
 from vertigrad.session.report import RunRecord
@@ -146,6 +147,18 @@ def test_what_is_observed_inside_follows(steady: Gpu, tmp_path: Path) -> None:
             require_equal(session)
             assert session.stage.instances["net"].observed_tensors["shown"] is shown
             np.testing.assert_allclose(shown.numpy(), -expected(session)["end"], rtol=1e-4, atol=1e-3)
+
+
+def test_an_observed_tensor_whose_shape_changes_is_an_error(steady: Gpu, tmp_path: Path) -> None:
+    with Session(steady, scene(tmp_path)) as session:
+        net = session.stage.instances["net"]
+        net.observe(Observed(("rows",), {}))
+        session.carry_out(SetParameter("models.net", "least", 0.5))
+        with pytest.raises(InputError, match=r"rows has the shape \(\d+, 3\) now, .*hide it, or make it an output"):
+            session.stage.step(0.0)
+        net.observe(Observed())
+        session.stage.step(0.0)
+        require_equal(session)
 
 
 def test_units_that_are_set_to_zero_decide_shapes(steady: Gpu, tmp_path: Path) -> None:

@@ -380,7 +380,13 @@ QUANTIZED = [
     Fused("DequantizeLinear", [A[0, 0], number(0.05), number(9, np.uint8)]),
 ]  # fmt: skip
 CASES += QUANTIZED
-WITHOUT_KERNEL_ON_CPU = {"SimplifiedLayerNormalization", "BiasAdd", "BiasSplitGelu"}  # of the reference
+WITHOUT_KERNEL_ON_CPU = {
+    "SimplifiedLayerNormalization",
+    "BiasAdd",
+    "BiasSplitGelu",
+    "GroupNorm",
+    "SkipGroupNorm",
+}  # of the reference
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.op)
@@ -399,6 +405,40 @@ def test_an_operator_of_onnxruntime_gives_its_results(gpu: Gpu, case: Fused) -> 
         else:
             steps = np.abs(ours.astype(int) - expected.astype(int))
             assert steps.max() <= case.steps, f"output {index}: {ours} and {expected}"
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("skip", ["", "whole", "channels", "flat"])
+def test_group_norm_as_its_documentation_says(gpu: Gpu, skip: str, last: int) -> None:
+    """The reference has kernels of it for other processors only."""
+    x, gain, shift = reals(2, 3, 5, 6), reals(6, seed=1), reals(6, seed=2)
+    added = {"whole": reals(2, 3, 5, 6, seed=3), "channels": reals(2, 1, 1, 6, seed=3), "flat": reals(2, 6, seed=3)}
+    bias = reals(6, seed=4) if skip == "whole" else None
+    total = x.astype(float)
+    if skip:
+        total = total + (added[skip] if skip != "flat" else added[skip][:, None, None]) + (0 if bias is None else bias)
+    groups = total.reshape(2, 15, 3, 2)
+    centered = groups - groups.mean((1, 3), keepdims=True)
+    normal = (centered / np.sqrt((centered**2).mean((1, 3), keepdims=True) + 1e-3)).reshape(x.shape) * gain + shift
+    expected = normal / (1 + np.exp(-normal)) if last else normal
+
+    def laid_out(array: np.ndarray) -> np.ndarray:
+        return array if last or array.ndim < 4 else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
+
+    inputs = [
+        laid_out(x),
+        gain,
+        shift,
+        *([laid_out(added[skip])] if skip else []),
+        *([bias] if bias is not None else []),
+    ]
+    attributes = {"groups": 3, "epsilon": 1e-3, "activation": last, "channels_last": last}
+    case = Fused("SkipGroupNorm" if skip else "GroupNorm", inputs, attributes, (0, 1) if skip else (0,))
+    with Network(case.model([laid_out(x), laid_out(x)][: len(case.outputs)])) as network:
+        found = network.run(case.feeds())
+    np.testing.assert_allclose(found["y0"], laid_out(expected), atol=1e-5)
+    if skip:
+        np.testing.assert_allclose(found["y1"], laid_out(total), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [0, 1])

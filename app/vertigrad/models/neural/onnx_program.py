@@ -295,7 +295,10 @@ class RunningNetwork(Inside):
         for name, shown in self._tensors.items():
             found = tensors[name]
             if found.shape != shown.shape:
-                raise InputError(f"{name} has the shape {found.shape} now, and {shown.shape} is drawn")
+                raise InputError(
+                    f"{name} has the shape {found.shape} now, and {shown.shape} is drawn; hide it, or make it an "
+                    "output of the scene, with a size for its dimension in dims"
+                )
             if found.owner is not shown.owner:
                 with plan.recording():
                     ops.assign(shown, found)

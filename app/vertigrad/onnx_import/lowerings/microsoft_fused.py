@@ -45,6 +45,26 @@ def simplified_layer_norm(node: Node) -> Value:
     return node.result(ops.rms_norm(x, node.tensor(1), axes=axes, epsilon=node.attribute("epsilon", 1e-5)))
 
 
+@lowers("GroupNorm", "SkipGroupNorm", domain=DOMAIN)
+def group_norm(node: Node) -> list[Value]:
+    """Groups of channels normalized, after what is added to x, perhaps with SiLU; the sum is the second output."""
+    x, last = node.tensor(0), bool(node.attribute("channels_last", 1))
+    if node.op == "SkipGroupNorm":
+        skip = node.tensor(3)
+        skip = skip.reshape(skip.shape[0], 1, 1, -1) if skip.ndim == 2 and last else skip
+        skip = skip.reshape(*skip.shape, 1, 1) if skip.ndim == 2 else skip
+        x = ops.add(x, skip)
+        if node.has(4):
+            x = ops.add(x, node.tensor(4) if last else node.tensor(4).reshape(-1, 1, 1))
+    scale, bias = (ops.cast(node.tensor(index), x.dtype) for index in (1, 2))
+    channels_first = x.permute(0, x.ndim - 1, *range(1, x.ndim - 1)) if last else x
+    result = ops.group_norm(
+        channels_first, node.attribute("groups"), scale, bias, epsilon=node.attribute("epsilon", 1e-5)
+    )
+    result = ops.silu(result) if node.attribute("activation", 0) else result
+    return [node.result(result.permute(0, *range(2, x.ndim), 1) if last else result), node.result(x)]
+
+
 @lowers("FastGelu", "BiasGelu", domain=DOMAIN)
 def biased_gelu(node: Node) -> Value:
     function = ops.gelu_tanh if node.op == "FastGelu" else ops.gelu
