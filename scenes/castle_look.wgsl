@@ -3,7 +3,7 @@
 
 struct Fields {
     count: u32, grains: u32, sand_rows: u32, grain: f32, drop: f32, spread: f32, loosening: f32,
-    bar: f32, length: f32, height: f32, width: f32,
+    bar: f32, length: f32, width: f32,
 }
 @group(0) @binding(0) var<uniform> fields: Fields;
 @group(0) @binding(1) var<storage, read> material: array<u32>;              // 0: water
@@ -103,20 +103,15 @@ fn scatter(@builtin(global_invocation_id) id: vec3u) {
     grain_size[grain] = select(fields.grain, 0.0, material[row] == 0u);
 }
 
-// The posts of the tank, and the rim around its bed; the table under it, and the shelf inside.
+// The rim around the bed of the tank; the table under it, and the shelf inside.
 @compute @workgroup_size(8)
 fn frame(@builtin(global_invocation_id) id: vec3u) {
-    if id.x >= 8u { return; }
-    let tank = vec3f(fields.length, fields.height, fields.width);
-    let side = vec3f(f32(id.x & 1u) - 0.5, 0.5, f32((id.x >> 1u) & 1u) - 0.5);
-    var middle = side * (tank + vec3f(fields.bar, 0.0, fields.bar));
-    var size = vec3f(fields.bar, tank.y, fields.bar);
-    if id.x >= 4u {
-        let across = id.x >= 6u;
-        middle = select(vec3f(0.0, 0.0, f32(id.x & 1u) - 0.5), vec3f(f32(id.x & 1u) - 0.5, 0.0, 0.0), across);
-        middle *= tank + vec3f(fields.bar, 0.0, fields.bar);
-        size = select(vec3f(tank.x + 2.0 * fields.bar, fields.bar, fields.bar), vec3f(fields.bar, fields.bar, tank.z), across);
-    }
+    if id.x >= 4u { return; }
+    let across = id.x >= 2u;
+    let tank = vec3f(fields.length, 0.0, fields.width);
+    let side = f32(id.x & 1u) - 0.5;
+    let middle = select(vec3f(0.0, 0.0, side), vec3f(side, 0.0, 0.0), across) * (tank + fields.bar);
+    let size = select(vec3f(tank.x + 2.0 * fields.bar, fields.bar, fields.bar), vec3f(fields.bar, fields.bar, tank.z), across);
     for (var k = 0u; k < 3u; k++) {
         bar_position[3u * id.x + k] = middle[k];
         bar_size[3u * id.x + k] = size[k];

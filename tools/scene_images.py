@@ -1,9 +1,10 @@
 """Draw the packaged scenes at 1920x1080: their thumbnails, all of them on one sheet, and a table of their times.
 
-    python tools/scene_images.py [SCENE[@PRESET] ...] [--frame 60] [--output FOLDER]
+    python tools/scene_images.py [SCENE[@PRESET] ...] [--frame N] [--output FOLDER] [--showpieces]
 
 Writes SCENE.png (640x360) to FOLDER, by default scenes/; without names also docs/images/scenes.jpg and
-docs/scene-times.md. Times are meant for a GPU of its own; a frame is stepped and drawn at once, without vertical sync.
+docs/scene-times.md. With --showpieces it writes docs/images/showpieces.jpg instead. Times are meant for a GPU of its
+own; a frame is stepped and drawn at once, without vertical sync.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ from vertigrad.session.statistics import GpuTimes
 ROOT = Path(__file__).resolve().parents[1]
 SIZE, THUMBNAIL, ON_SHEET = (1920, 1080), (640, 360), (408, 229)
 ACROSS = 4
+FRAME = 60  # of the image
+FRAMES = {"castle": 24, "storm_tank": 84}  # if it is another one
+SHOWPIECES = (
+    *("campfire", "wind_tunnel", "flock", "castle", "storm_tank", "jellyfish"),
+    *("galaxies@A million stars", "mixer", "mandelbulb"),
+)
 TIMED = 40  # frames
 MOST_MS = 1000.0 / 60.0
 HEAD = """# Times of the packaged scenes
@@ -58,27 +65,37 @@ class Times(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenes", nargs="*")
-    parser.add_argument("--frame", type=int, default=60, help="which frame is the image")
+    parser.add_argument("--frame", type=int, help="which frame is the image")
+    parser.add_argument("--showpieces", action="store_true", help="the sheet of the README instead")
     parser.add_argument("--output", type=Path, default=ROOT / "scenes", help="folder of the thumbnails")
     arguments = parser.parse_args()
+    gpu, images = vertigrad.gpu(), ROOT / "docs" / "images"
+    if arguments.showpieces:
+        shown = [Image.fromarray(drawn(gpu, name, arguments.frame)[1]) for name in SHOWPIECES]
+        sheet(shown, 3, THUMBNAIL).save(images / "showpieces.jpg", quality=88)
+        return
     names = arguments.scenes or sorted(path.stem for path in (ROOT / "scenes").glob("*.toml"))
     arguments.output.mkdir(parents=True, exist_ok=True)
-    gpu, times, images = vertigrad.gpu(), list[Times](), dict[str, Image.Image]()
+    times, shown = list[Times](), list[Image.Image]()
     for name in names:
         measured, image = drawn(gpu, name, arguments.frame)
         times.append(measured)
-        images[name] = Image.fromarray(image)
-        thumbnail = images[name].resize(THUMBNAIL, Image.Resampling.LANCZOS)
+        shown.append(Image.fromarray(image))
+        thumbnail = shown[-1].resize(THUMBNAIL, Image.Resampling.LANCZOS)
         thumbnail.save(arguments.output / f"{name.replace('@', ' ')}.png", optimize=True)
         print(measured.row(), end="", flush=True)
     if not arguments.scenes:
-        sheet(list(images.values())).save(ROOT / "docs" / "images" / "scenes.jpg", quality=88)
-        (ROOT / "docs" / "scene-times.md").write_text(page(times, gpu.adapter.name, arguments.frame))
+        sheet(shown, ACROSS, ON_SHEET).save(images / "scenes.jpg", quality=88)
+        (ROOT / "docs" / "scene-times.md").write_text(page(times, gpu.adapter.name))
 
 
-def drawn(gpu: Gpu, name: str, frame: int) -> tuple[Times, np.ndarray]:
-    """The times of a scene, of which a preset can be named, and its image at a frame, sRGB (height, width, 3)."""
+def drawn(gpu: Gpu, name: str, frame: int | None) -> tuple[Times, np.ndarray]:
+    """The times of a scene, of which a preset can be named, and its image at a frame, sRGB (height, width, 3).
+
+    None is the frame of its images.
+    """
     scene, _, preset = name.partition("@")
+    frame = frame or FRAMES.get(scene, FRAME)
     began = time.perf_counter()
     with Session(gpu, ROOT / "scenes" / f"{scene}.toml", []) as session:
         renderer, target = Renderer(gpu, FORMAT), Offscreen(gpu, SIZE)
@@ -96,9 +113,10 @@ def drawn(gpu: Gpu, name: str, frame: int) -> tuple[Times, np.ndarray]:
         draw()
         gpu.sync()
         first = time.perf_counter() - began
-        for _ in range(frame - 1):
+        for done in range(1, max(frame, FRAME) + 1):
+            if done == frame:
+                image = Still(session).image(SIZE)[..., :3]
             draw()
-        image = Still(session).image(SIZE)[..., :3]
         on_gpu = GpuTimes(TIMED, gpu.timer.latest)
         began = time.perf_counter()
         for _ in range(TIMED):
@@ -110,23 +128,23 @@ def drawn(gpu: Gpu, name: str, frame: int) -> tuple[Times, np.ndarray]:
     return Times(name, first, whole, *parts), image
 
 
-def sheet(images: Sequence[Image.Image]) -> Image.Image:
-    """The images in rows, in their order."""
-    width, height = ON_SHEET
-    whole = Image.new("RGB", (ACROSS * width, math.ceil(len(images) / ACROSS) * height))
+def sheet(images: Sequence[Image.Image], across: int, size: tuple[int, int]) -> Image.Image:
+    """The images in rows of so many, in their order, each of this size."""
+    width, height = size
+    whole = Image.new("RGB", (across * width, math.ceil(len(images) / across) * height))
     for number, image in enumerate(images):
-        corner = number % ACROSS * width, number // ACROSS * height
-        whole.paste(image.resize(ON_SHEET, Image.Resampling.LANCZOS), corner)
+        corner = number % across * width, number // across * height
+        whole.paste(image.resize(size, Image.Resampling.LANCZOS), corner)
     return whole
 
 
-def page(times: Sequence[Times], adapter: str, frame: int) -> str:
+def page(times: Sequence[Times], adapter: str) -> str:
     fast = sum(one.frame < MOST_MS for one in times)
     head = HEAD.format(
         width=SIZE[0],
         height=SIZE[1],
         adapter=adapter,
-        frame=frame,
+        frame=FRAME,
         timed=TIMED,
         fast=fast,
         all=len(times),
