@@ -12,9 +12,10 @@ from vertigrad.renderer import OrbitCamera, Renderer, View, post_process
 from vertigrad.renderer.annotations.annotations import bar_layouts
 from vertigrad.renderer.annotations.font import font
 from vertigrad.renderer.annotations.overlay import ColorBar, em_size
-from vertigrad.renderer.colormap import colormap_colors
+from vertigrad.renderer.colormap import COLORMAPS, colormap_colors
 from vertigrad.renderer.layers import Layer
 from vertigrad.renderer.quality import HIGH, LOW, Level
+from vertigrad.renderer.view import TONE_MAPS
 
 from .conftest import read
 from .light_reference import displayed, tone_mapped
@@ -93,34 +94,67 @@ def test_at_every_level_of_quality(layer: Make, render: Draw, level: Level) -> N
         assert np.array_equal(render([square(layer, color)], FACING, View(), level=level)[60, 80], color)
 
 
-def test_a_color_bar_and_its_layer_have_the_same_colors(layer: Make, render: Draw) -> None:
-    image = layer("image", {"width": 1.5, "range": (0.0, 1.0)}, pixels=np.full((4, 4), 0.5, np.float32))
-    marks = layer(
-        "marks", {"pixels": True}, position=np.zeros((2, 3), np.float32), color=np.array([0, 1], np.float32), size=20.0
-    )
-    marks.style.change("range", (-1.0, 1.0))
-    line = layer(
-        "lines",
-        {"range": (0.0, 1.0)},
-        position=ENDS,
-        color=np.full(2, 0.5, np.float32),
-        width=20.0,
-    )
-    table = colormap_colors("viridis")[:, :3].astype(float)
-    middle = table[127:129].mean(axis=0)
-    for one in (image, marks, line):
-        assert np.abs(render([one], FACING, View())[60, 80] - middle).max() <= 1.0, one.name
+def patches(layer: Make) -> dict[str, tuple[Layer, float]]:
+    """Layers of all types that are display-referred, each with x of a patch of the scalar 0.5, at y = 0."""
+    names = ("image", "discs", "pixels", "sprites", "lines", "streamlines", "slices", "splats", "tensor")
+    at = {name: 0.25 * (n - 6) for n, name in enumerate(names)}
+    field, pair = np.full((2, 2, 2), 0.5, np.float32), np.full(2, 0.5, np.float32)
+    along = np.zeros((2, 2, 2, 3), np.float32) + np.float32([0, 1, 0])
+
+    def box(name: str) -> dict[str, Any]:
+        return {"low": (at[name] - 0.1, -0.1, -0.1), "high": (at[name] + 0.1, 0.1, 0.1)}
+
+    def points(name: str, count: int) -> np.ndarray:
+        return np.tile(np.float32([at[name], 0, 0]), (count, 1))
+
+    ends = points("lines", 2) + np.float32([[0, -0.1, 0], [0, 0.1, 0]])
+    style = {**box("streamlines"), "length": 0.1, "vertices": 8, "width": 12.0, "taper": 0.0, "tube": False}
+    grid = np.mgrid[-3:4, -3:4].reshape(2, -1).T * FACING.pixel(300)
+    pixels = points("pixels", 49) + np.pad(grid, ((0, 0), (0, 1))).astype(np.float32)
+    layers = {
+        "image": layer("image", {"width": 0.2, "center": (at["image"], 0, 0)}, pixels=np.full((4, 4), 0.5, np.float32)),
+        "discs": layer("marks", position=points("discs", 2), color=pair, size=0.1),
+        "pixels": layer("marks", {"shape": "pixel"}, position=pixels, color=np.full(49, 0.5, np.float32)),
+        "sprites": layer(
+            "marks", {"shape": "sprite", "hardness": 1.0}, position=points("sprites", 2), color=pair, size=0.1
+        ),
+        "lines": layer("lines", position=ends, color=pair, width=12.0),
+        "streamlines": layer("streamlines", style, vectors=along, seeds=points("streamlines", 1), color=field),
+        "slices": layer("slices", {**box("slices"), "across": "z"}, values=field),
+        "splats": layer("splats", position=points("splats", 8), color=np.full(8, 0.5, np.float32), scale=0.05),
+        "tensor": layer(
+            "tensor",
+            {"center": (at["tensor"], 0, 0), "size": 0.2, "normalize": False},
+            tensor=np.full((4, 4), 0.5, np.float32),
+        ),
+    }
+    return {name: (one, at[name]) for name, one in layers.items()}
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("tone_map", TONE_MAPS)
+def test_a_color_bar_and_its_layer_have_the_same_colors(layer: Make, render: Draw, tone_map: str) -> None:
     size = (400, 300)
-    image.colorbar = ColorBar(title="")
-    view = View()
-    shown = render([image], FACING, view, size)
-    position = bar_layouts(size, [""], font(em_size(view, size)))[0]
-    x, top, width, height = (round(n) for n in position[:4])
-    bar = shown[top : top + height, x + width // 2].astype(float)
-    assert np.abs(bar[height // 2] - shown[150, 200]).max() <= 2.0
-    height_of = 1.0 - (np.arange(height) + 0.5) / height
-    rows = np.stack([np.interp(height_of * 255, np.arange(256), table[:, c]) for c in range(3)], axis=-1)
-    assert np.abs(bar - rows).max() <= 3.0
+    shown = patches(layer)
+    layers = [one for one, _ in shown.values()]
+    assert all(one.drawing.display_referred for one in layers), [one.name for one in layers]
+    view = View(tone_map=tone_map)
+    shown["image"][0].colorbar = ColorBar(title="")
+    x, top, width, height = (round(n) for n in bar_layouts(size, [""], font(em_size(view, size)))[0][:4])
+    fractions = 1.0 - (np.arange(height) + 0.5) / height
+    for colormap in COLORMAPS:
+        table = colormap_colors(colormap)[:, :3].astype(float)
+        rows = np.stack([np.interp(fractions * 255, np.arange(256), table[:, c]) for c in range(3)], axis=-1)
+        for row in (height // 3, height - 1):
+            for one in layers:
+                one.style.change("colormap", colormap)
+                one.style.change("range", (0.5 - fractions[row], 1.5 - fractions[row]))
+            image = render(layers, FACING, view, size).astype(int)
+            bar = image[top : top + height, x + width // 2]
+            assert np.abs(bar - rows).max() <= 1.0, colormap
+            for name, (_, at) in shown.items():
+                color = image[size[1] // 2, round(size[0] / 2 + at / FACING.pixel(size[1]) - 0.5)]
+                assert np.abs(color - bar[row]).max() <= 1, (name, colormap, color, bar[row])
 
 
 def test_nearer_layers_hide_farther_ones(layer: Make, render: Draw) -> None:
