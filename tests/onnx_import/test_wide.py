@@ -297,19 +297,35 @@ def test_numbers_that_fit_stay_in_32_bits(steady: Gpu) -> None:
             program.tensor("y")
 
 
-WITHOUT_WORDS = {"Gather": (["table", "i"], ["y"], [6, 7]), "TopK": (["i", "many"], ["y", "at"], [2, 1])}
-
-
-@pytest.mark.parametrize("op", WITHOUT_WORDS)
-def test_an_operator_without_words_is_an_error(steady: Gpu, op: str) -> None:
+def test_an_operator_without_words_is_an_error(steady: Gpu) -> None:
     """Which names the input, and does not change what numbers that fit give."""
-    inputs, outputs, expected = WITHOUT_WORDS[op]
-    nodes = [node("Add", ["x", "one"], ["i"]), node(op, inputs, outputs)]
-    constants = {"one": np.array(1), "table": np.array([5, 6, 7]), "many": np.array([2])}
+    nodes = [node("Add", ["x", "one"], ["i"]), node("TopK", ["i", "many"], ["y", "at"])]
+    constants = {"one": np.array(1), "many": np.array([2])}
     with Network(model(nodes, {"x": (INT64, [2])}, "y", constants)) as network:
         with pytest.raises(InputError, match="'x' holds 1099511627776; the network calculates with it in 32 bits"):
             network.run({"x": np.array([0, 1 << 40])})
-        np.testing.assert_array_equal(network.run({"x": np.array([0, 1])})["y"], expected)
+        np.testing.assert_array_equal(network.run({"x": np.array([0, 1])})["y"], [2, 1])
+
+
+@pytest.mark.parametrize("table", [np.arange(9, dtype=np.float32), integers(INT64, 9)])
+def test_positions_that_are_summed_up_are_indices(steady: Gpu, table: np.ndarray) -> None:
+    nodes = [
+        node("CumSum", ["mask", "axis"], ["count"]),
+        node("Mul", ["count", "mask"], ["masked"]),
+        node("Sub", ["masked", "one"], ["index"]),
+        node("Gather", ["table", "index"], ["y"]),
+    ]
+    constants = {"axis": np.array(1), "one": np.array(1), "table": table}
+    proto = model(nodes, {"mask": (INT64, [2, 200])}, "y", constants)
+    mask = np.zeros((2, 200), np.int64)
+    mask[0, ::30], mask[1, 5:9] = 1, 1
+    check(proto, {"mask": mask})
+
+
+def test_uint32_in_64_bits_is_not_taken_for_less(steady: Gpu) -> None:
+    nodes = [node("Cast", "x", "u", to=UINT64), node("Cast", "u", "s", to=INT64), node("Max", ["s", "least"], ["y"])]
+    proto = model(nodes, {"x": (TensorProto.UINT32, [2])}, {"y": (INT64, [2])}, {"least": np.array(LEAST)})
+    check(proto, {"x": np.array([7, 3_000_000_000], np.uint32)})
 
 
 def test_a_constant_of_a_shape_that_is_an_input(steady: Gpu) -> None:

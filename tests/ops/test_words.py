@@ -105,6 +105,7 @@ def test_of_one(steady: Gpu) -> None:
     np.testing.assert_array_equal(read(words.sign(a, True), SIGNED), np.sign(x))
     np.testing.assert_array_equal(read(words.sign(a, False), SIGNED), x != 0)
     np.testing.assert_array_equal(read(words.bitwise(ops.invert, a), SIGNED), ~x)
+    np.testing.assert_array_equal(read(words.saturated(a), SIGNED), x.clip(-(2**31), 2**31 - 1))
 
 
 @pytest.mark.parametrize("dtype", [SIGNED, UNSIGNED], ids=str)

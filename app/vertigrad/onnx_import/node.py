@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..ops import Expression
 from ..tensor import DType, Tensor, broadcast_shapes
 from .graph import domain_of
-from .registry import Result
+from .registry import WIDE_LOWERINGS, Lowering, Result
 from .tail import Tail
 from .values import INTEGERS, STORAGE, WIDE, WORD, Value, is_beyond_32_bits, type_name
 
@@ -286,6 +286,17 @@ class Node:
         if self.elem() in WIDE and bound > WORD:
             raise Wide("64-bit integers whose result could pass the 32 bits that the GPU has")
         return min(bound, WORD) if self.elem() in INTEGERS else WORD
+
+
+def lowered(node: Node, lowering: Lowering) -> Result | Sequence[Result]:
+    """What `lowering` gives, or that for 64-bit integers where they may not fit 32 bits."""
+    try:
+        return lowering(node)
+    except Wide:
+        wide = None if node.domain else WIDE_LOWERINGS.get(node.op)
+        if wide is None:
+            raise
+        return wide(node)
 
 
 def _python_value(attribute: onnx.AttributeProto) -> Any:

@@ -20,7 +20,7 @@ from .inspected import Element
 from .part import Part, nodes_between
 from .stages import Decision
 from .trace import Trace
-from .values import INPUT_BOUND, STORAGE, Value, from_storage, to_storage
+from .values import INPUT_BOUND, STORAGE, WIDE, Value, from_storage, to_storage
 
 
 class NodeTime(NamedTuple):
@@ -230,7 +230,7 @@ def upload(
         if name in wide:
             tensor[...] = split(array)
             continue
-        if name in range_checked and array.size and np.abs(array).max() > INPUT_BOUND:
+        if name in range_checked and elems[name] in WIDE and array.size and np.abs(array).max() > INPUT_BOUND:
             found = f"holds {np.abs(array).max()}; the network calculates with it in 32 bits"
             raise Beyond32Bits(f"{what} {found}, for which it may be ±{INPUT_BOUND:,}", inputs)
         tensor[...] = to_storage(array, elems[name], what, inputs)

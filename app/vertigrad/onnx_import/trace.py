@@ -20,9 +20,9 @@ from . import fold
 from .graph import domain_of, subgraphs
 from .inspected import Element, Inspected
 from .narrow import rounded
-from .node import DataDependent, Node, Refused, Wide, storage_of
+from .node import DataDependent, Node, Refused, Wide, lowered, storage_of
 from .reader import array_of
-from .registry import ELEMENTWISE, LOWERINGS, WIDE_LOWERINGS, Lowering, Result, is_lowered
+from .registry import ELEMENTWISE, LOWERINGS, Result, is_lowered
 from .scales import require_finite_scales
 from .stages import Stages
 from .tail import HEADS, Tail, tail_of
@@ -304,7 +304,7 @@ class Trace:
         if lowering is None or not is_lowered(node.proto):
             raise Refused("no such operator here" if lowering is None else "a form of it that is not supported")
         refused = len(self.refused)
-        results = _lowered(node, lowering)
+        results = lowered(node, lowering)
         results = results if isinstance(results, Sequence) else [results]
         if len(self.refused) == refused:  # else a graph within the node reports what is missing
             node.require_all_used(results)
@@ -349,17 +349,6 @@ class Trace:
             raise Refused(f"output {index} is to be {type_name(elem)}, and would be {result.dtype}")
         bounds = [v.bound for v in node.inputs if v is not None and v.elem == elem]
         return self._typed(node, index, node.result(result, elem, max(bounds) if bounds else None))
-
-
-def _lowered(node: Node, lowering: Lowering) -> Result | Sequence[Result]:
-    """What `lowering` gives, or that for 64-bit integers where they may not fit 32 bits."""
-    try:
-        return lowering(node)
-    except Wide:
-        wide = None if node.domain else WIDE_LOWERINGS.get(node.op)
-        if wide is None:
-            raise
-        return wide(node)
 
 
 def _consumers(

@@ -135,6 +135,13 @@ def power(a: Words, b: Words, signed: bool) -> Words:
     return Words(*(f.where(vanishes, 0, word) for word in found))
 
 
+def saturated(a: Words) -> Any:
+    """Signed integers as i32, those beyond it as its least or its greatest."""
+    low = cast(a.low, i32)
+    fits = f.equal(a.high, _u32(f.right_shift(low, 31)))
+    return f.where(fits, low, f.where(is_negative(a), -(1 << 31), (1 << 31) - 1))
+
+
 # comparison and choice ----------------------------------------------------------------------------------------------
 
 

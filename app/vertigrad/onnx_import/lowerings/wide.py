@@ -8,15 +8,15 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from onnx import TensorProto, numpy_helper
 
 from ... import ops
 from ...ops import Expression, words
 from ...ops.words import Words
-from ...tensor import Tensor, bool_, f32, u32
-from ..node import Node, Refused, Wide, storage_of
+from ...tensor import Tensor, bool_, f32, i32, u32
+from ..node import Node, Refused, Wide, lowered, storage_of
 from ..registry import LOWERINGS, Result, lowers_wide
 from ..values import CODES, INTEGERS, LIMIT, STORAGE, WIDE, WORD, Guard, Value
 from .arithmetic import wrapped
@@ -51,7 +51,16 @@ def interval(value: Value) -> tuple[int, int]:
     """The least and the greatest that integers can be, as far as that is known."""
     if value.host is not None and value.host.size:
         return int(value.host.min()), int(value.host.max())
-    return (0 if value.elem == TensorProto.UINT64 else -value.bound), value.bound
+    bound = value.bound
+    if value.words is None and bound >= WORD:  # not known: all that 32 bits hold
+        bound = 1 << 31 if STORAGE[value.elem] is i32 else (1 << 32) - 1
+    return (-bound if STORAGE[value.elem] is i32 else 0), bound
+
+
+def bounds(node: Node, *indices: int) -> list[int]:
+    """What the magnitudes of inputs cannot pass, as `Node.bounds`."""
+    node.bounds(*indices)
+    return [reach(*interval(node.value(index))) for index in indices]
 
 
 def reach(low: int, high: int) -> int:
@@ -64,7 +73,7 @@ def reach(low: int, high: int) -> int:
 @lowers_wide("Add", "Sub", "Mul")
 def sum_or_product(node: Node) -> Value:
     function = {"Add": words.add, "Sub": words.subtract, "Mul": words.multiply}[node.op]
-    bound = (operator.mul if node.op == "Mul" else operator.add)(*node.bounds(0, 1))
+    bound = (operator.mul if node.op == "Mul" else operator.add)(*bounds(node, 0, 1))
     wraps = node.op == "Sub" and not is_signed(node)  # below 0
     found = function(operand(node, 0), operand(node, 1))
     return result(node, found, LIMIT[node.elem()] if wraps else bound, node.elem())
@@ -72,7 +81,7 @@ def sum_or_product(node: Node) -> Value:
 
 @lowers_wide("Div", "Mod")
 def quotient_or_remainder(node: Node) -> Value:
-    a, b = node.bounds(0, 1)
+    a, b = bounds(node, 0, 1)
     if node.op == "Div":
         function, bound = words.truncate_divide, a
     elif node.attribute("fmod", 0):
@@ -84,7 +93,7 @@ def quotient_or_remainder(node: Node) -> Value:
 
 @lowers_wide("Pow")
 def power(node: Node) -> Value:
-    base, exponent = node.bounds(0, 1)
+    base, exponent = bounds(node, 0, 1)
     if node.elem(1) not in INTEGERS:
         raise Refused("64-bit integers to the power of floats")
     bits = math.log2(max(base, 2)) * min(exponent, 64)
@@ -94,7 +103,7 @@ def power(node: Node) -> Value:
 
 @lowers_wide("Neg", "Abs")
 def negative_or_absolute(node: Node) -> Value:
-    (bound,), x = node.bounds(0), operand(node, 0)
+    (bound,), x = bounds(node, 0), operand(node, 0)
     if node.op == "Neg":
         return result(node, words.negative(x), bound, node.elem())
     return result(node, words.absolute(x) if is_signed(node) else x, bound, node.elem())
@@ -110,7 +119,7 @@ def sign(node: Node) -> Value:
 def smallest_or_largest(node: Node) -> Value:
     function, end = (words.minimum, min) if node.op == "Min" else (words.maximum, max)
     operands = [operand(node, index) for index in range(len(node))]
-    node.bounds(*range(len(node)))
+    bounds(node, *range(len(node)))
     lows, highs = zip(*(interval(node.value(index)) for index in range(len(node))), strict=True)
     found = functools.reduce(lambda a, b: function(a, b, is_signed(node)), operands)
     return result(node, found, reach(end(lows), end(highs)), node.elem())
@@ -119,7 +128,7 @@ def smallest_or_largest(node: Node) -> Value:
 @lowers_wide("Clip")
 def clip(node: Node) -> Value:
     found, (low, high) = operand(node, 0), interval(node.value(0))
-    node.bounds(*(index for index in range(3) if node.has(index)))
+    bounds(node, *(index for index in range(3) if node.has(index)))
     for index, function, end in ((1, words.maximum, max), (2, words.minimum, min)):
         if node.has(index):
             found = function(found, operand(node, index), is_signed(node))
@@ -134,7 +143,7 @@ def clip(node: Node) -> Value:
 @lowers_wide("BitwiseAnd", "BitwiseOr", "BitwiseXor")
 def bits(node: Node) -> Value:
     function = {"BitwiseAnd": ops.bitwise_and, "BitwiseOr": ops.bitwise_or, "BitwiseXor": ops.bitwise_xor}[node.op]
-    bound = 1 << max(node.bounds(0, 1)).bit_length()
+    bound = 1 << max(bounds(node, 0, 1)).bit_length()
     if node.op == "BitwiseAnd":  # not more than an operand that is not negative
         intervals = [interval(node.value(index)) for index in range(2)]
         bound = min([bound, *(high for low, high in intervals if low >= 0)])
@@ -143,7 +152,7 @@ def bits(node: Node) -> Value:
 
 @lowers_wide("BitwiseNot")
 def bitwise_not(node: Node) -> Value:
-    (bound,) = node.bounds(0)
+    (bound,) = bounds(node, 0)
     found = words.bitwise(ops.invert, operand(node, 0))
     return result(node, found, bound + 1 if is_signed(node) else LIMIT[node.elem()], node.elem())
 
@@ -151,7 +160,7 @@ def bitwise_not(node: Node) -> Value:
 @lowers_wide("BitShift")
 def bit_shift(node: Node) -> Value:
     is_left = node.attribute("direction") == "LEFT"
-    value, count = node.bounds(0, 1)
+    value, count = bounds(node, 0, 1)
     found = (words.left_shift if is_left else words.right_shift)(operand(node, 0), operand(node, 1))
     return result(node, found, value << min(count, 64) if is_left else value, node.elem())
 
@@ -214,7 +223,7 @@ def _require_few(count: int) -> None:
 
 @lowers_wide("ReduceSum")
 def total(node: Node) -> Value:
-    axes, (bound,) = reduced_axes(node), node.bounds(0)
+    axes, (bound,) = reduced_axes(node), bounds(node, 0)
     if not axes:
         return node.value(0)
     count, keep = math.prod(node.shape()[axis] for axis in axes), bool(node.attribute("keepdims", 1))
@@ -225,7 +234,7 @@ def total(node: Node) -> Value:
 
 @lowers_wide("CumSum")
 def running_total(node: Node) -> Value:
-    axis, (bound,) = node.ints(1)[0] % len(node.shape()), node.bounds(0)
+    axis, (bound,) = node.ints(1)[0] % len(node.shape()), bounds(node, 0)
     exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
     _require_few(node.shape()[axis])
     found = words.total(lambda x: ops.cumsum(x, axis, exclusive=exclusive, reverse=reverse), operand(node, 0))
@@ -234,7 +243,7 @@ def running_total(node: Node) -> Value:
 
 @lowers_wide("ReduceMin", "ReduceMax")
 def extreme(node: Node) -> Value:
-    axes, (bound,) = reduced_axes(node), node.bounds(0)
+    axes, (bound,) = reduced_axes(node), bounds(node, 0)
     if not axes:
         return node.value(0)
     if any(node.shape()[axis] == 0 for axis in axes):
@@ -259,16 +268,20 @@ _MOVED: dict[str, tuple[int, ...]] = {
     "OneHot": (2,),
     "Pad": (0, 2),
 }
+_INDEXED = ("Gather", "GatherND", "GatherElements", "ScatterElements", "Scatter", "ScatterND")  # by their input 1
 
 
 @lowers_wide(*_MOVED, "Concat")
-def each_word(node: Node) -> list[Value]:
-    """What moves elements moves their lower words, and then the upper ones."""
+def each_word(node: Node) -> Result | Sequence[Result]:
+    """What moves elements moves their lower words, and then the upper ones. Indices are held to 32 bits."""
+    if node.op in _INDEXED and node.value(1).words is not None:
+        narrow = node.result(ops.evaluate(words.saturated(operand(node, 1))), node.elem(1))
+        return lowered(node.with_inputs({1: narrow}), LOWERINGS[node.domain, node.op])
     if node.attribute("reduction", "none") != "none":
         raise Wide("64-bit integers that may not fit 32 bits, which are scattered into one another")
     indices = _MOVED.get(node.op) or range(len(node))
     indices = [index for index in indices if node.has(index)]
-    elem, bound = node.elem(indices[0]), max(node.bounds(*indices))
+    elem, bound = node.elem(indices[0]), max(bounds(node, *indices))
     parts = zip(*(_word_values(node, index) for index in indices), strict=True)
     lower, upper = (_moved(node, dict(zip(indices, values, strict=True))) for values in parts)
     return [result(node, Words(*both), bound, elem) for both in zip(lower, upper, strict=True)]
@@ -292,8 +305,7 @@ def _word_values(node: Node, index: int) -> list[Value]:
 
 
 def _moved(node: Node, inputs: dict[int, Value]) -> list[Tensor | Expression]:
-    lowering: Callable[[Node], Result | Sequence[Result]] = LOWERINGS[node.domain, node.op]
-    results = lowering(node.with_inputs(inputs))
+    results = LOWERINGS[node.domain, node.op](node.with_inputs(inputs))
     results = results if isinstance(results, Sequence) else [results]
     found = [r.tensor if isinstance(r, Value) and r.tensor is not None else r for r in results]
     return [r.expression if isinstance(r, Value) else r for r in found]  # type: ignore[misc]
