@@ -237,6 +237,21 @@ def test_water_is_flat_sand_piles_up_and_jelly_stands(make: Make) -> None:
 
 
 @pytest.mark.turns(3)
+def test_bodies_sink_and_float_in_water_by_their_densities(make: Make) -> None:
+    """Balls that fall into water: sand without friction, which would carry it, sinks, and snow floats."""
+    pool: dict[str, Any] = {**NOTHING, "box": (0.5, 0.75, 0.5), "resolution": 20, "count": 4000, "friction_angle": 0.0}
+    pool |= {"water": "box", "water_center": (0.0, 0.15, 0.0), "water_size": (0.5, 0.3, 0.5)}
+    above = {}
+    for material in ("sand", "snow"):
+        ball = {material: "ball", f"{material}_center": (0.0, 0.43, 0.0), f"{material}_size": (0.24, 0.24, 0.24)}
+        model = make(**{**pool, **ball})
+        steps(model, int(1.6 / model.time_step))
+        kinds, heights = model.outputs()["material"].numpy(), model.outputs()["position"].numpy()[:, 1]
+        above[material] = heights[kinds != 0].mean() - heights[kinds == 0].mean()
+    assert above["sand"] < -0.01 and above["snow"] > 0.14, above
+
+
+@pytest.mark.turns(3)
 def test_water_at_rest_keeps_its_volume(make: Make) -> None:
     """Water that covers the floor sinks by the compression of its own pressure, within a fifth of a cell."""
     model = make(
