@@ -24,22 +24,23 @@ fn shifted_words(a: vec2u, count: u32) -> vec2u {
     return vec2u(a.x << count, (a.y << count) | (a.x >> (32u - count)));
 }
 
-// Quotient (xy) and remainder (zw) by long division; 0 where b is 0.
+// Quotient (xy) and remainder (zw); 0 where b is 0. The lower word by long division: of digits of 16 bits where b has no
+// more, else of bits.
 fn divide_words(a: vec2u, b: vec2u) -> vec4u {
     if (b.x | b.y) == 0u {
         return vec4u();
     }
-    if (a.y | b.y) == 0u {
-        return vec4u(a.x / b.x, 0u, a.x % b.x, 0u);
+    if b.y == 0u && b.x < 0x10000u {
+        let upper = ((a.y % b.x) << 16u) | (a.x >> 16u);
+        let lower = ((upper % b.x) << 16u) | (a.x & 0xffffu);
+        return vec4u(((upper / b.x) << 16u) | (lower / b.x), a.y / b.x, lower % b.x, 0u);
     }
-    var digits = a;
-    var quotient = vec2u();
-    var rest = vec2u();
-    for (var i = 0u; i < 64u; i++) {
+    var quotient = vec2u(0u, select(0u, a.y / max(b.x, 1u), b.y == 0u));
+    var rest = vec2u(a.y - quotient.y * b.x, 0u);
+    for (var i = 0u; i < 32u; i++) {
         // fits: for b above 2^63 it is a's first 63 bits at most, else less than b
-        rest = shifted_words(rest, 1u) | vec2u(digits.y >> 31u, 0u);
-        digits = shifted_words(digits, 1u);
-        quotient = shifted_words(quotient, 1u);
+        rest = shifted_words(rest, 1u) | vec2u((a.x >> (31u - i)) & 1u, 0u);
+        quotient.x <<= 1u;
         if rest.y > b.y || (rest.y == b.y && rest.x >= b.x) {
             rest = vec2u(rest.x - b.x, rest.y - b.y - select(0u, 1u, rest.x < b.x));
             quotient.x |= 1u;

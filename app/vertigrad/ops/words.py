@@ -1,8 +1,8 @@
 """64-bit integers as pairs of 32-bit words, which WGSL has: elementwise functions of `Words`.
 
 Each function takes and gives words that are expressions, so that an operation is one kernel for each word of its
-result. Signed integers are in two's complement; results wrap at 64 bits, as NumPy's do. `shaders/common/words.wgsl` has
-what needs more than a few operations of 32 bits.
+result, and a quotient of signed integers two. They are in two's complement; results wrap at 64 bits, as NumPy's do.
+`shaders/common/words.wgsl` has what needs more than a few operations of 32 bits.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def truncate_divide(a: Words, b: Words, signed: bool) -> Words:
     """a / b without its fraction; 0 where b is 0."""
     if not signed:
         return _pair(f"divide_words({_TWO}).xy", *a, *b)
-    quotient = _pair(f"divide_words({_TWO}).xy", *absolute(a), *absolute(b))
+    quotient = _pair(f"divide_words({_TWO}).xy", *absolute(a), *absolute(b)).evaluated().expressions()
     return choose(f.not_equal(is_negative(a), is_negative(b)), negative(quotient), quotient)
 
 
@@ -111,7 +111,7 @@ def fmod(a: Words, b: Words, signed: bool) -> Words:
     """What is left of a by truncated division, with the sign of a; 0 where b is 0."""
     if not signed:
         return _pair(f"divide_words({_TWO}).zw", *a, *b)
-    rest = _pair(f"divide_words({_TWO}).zw", *absolute(a), *absolute(b))
+    rest = _pair(f"divide_words({_TWO}).zw", *absolute(a), *absolute(b)).evaluated().expressions()
     return choose(is_negative(a), negative(rest), rest)
 
 
