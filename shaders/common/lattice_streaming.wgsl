@@ -16,11 +16,33 @@ fn through_end(cell: u32, back: f32, weight: f32, c: vec2f) -> f32 {
 
 const MOST_WALL_SPEED = 0.2;  // [cells/step]
 
-// What a wall that moves gives to what it throws back in direction c (Ladd 1994).
-fn thrown(row: i32, column: i32, weight: f32, c: vec2f) -> f32 {
+//% if SHAPE == "placed"
+// Of a cell of the obstacle, limited to what the lattice stands [cells/step].
+fn velocity_of_wall(cell: u32) -> vec2f {
+    return limited(wall_velocity[cell], MOST_WALL_SPEED);
+}
+
+// The mean density, less 1, of the fluid next to a cell; 0 if there is none.
+fn extra_around(row: i32, column: i32) -> f32 {
+    var sum = vec2f(0.0);
+    //% for k in range(1, 9)
+    {
+        let r = clamp(row + (${C[k][1]}), 0, i32(params.rows) - 1);
+        let x = clamp(column + (${C[k][0]}), 0, i32(params.columns) - 1);
+        let neighbor = u32(r * i32(params.columns) + x);
+        if distance[neighbor] > 0.0 {
+            sum += vec2f(fluid(neighbor).z, 1.0);
+        }
+    }
+    //% endfor
+    return sum.x / max(sum.y, 1.0);
+}
+//% endif
+
+// What a wall that moves, in a cell, gives to what it throws back in direction c (Ladd 1994).
+fn thrown(density: f32, cell: u32, weight: f32, c: vec2f) -> f32 {
     //% if SHAPE == "placed"
-    let velocity = obstacle_velocity(obstacle_nearest(in_scene(f32(row), f32(column)), 0.0).xyz, params.obstacle_pace).xz;
-    return 6.0 * weight * dot(c, clamp(velocity, vec2f(-MOST_WALL_SPEED), vec2f(MOST_WALL_SPEED)));
+    return 6.0 * weight * density * dot(c, velocity_of_wall(cell));
     //% else
     return 0.0;
     //% endif
@@ -58,7 +80,7 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     }
     // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
-    let wall_term = thrown(row, column, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
+    let wall_term = thrown(1.0 + fluid(cell).z, from_, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
     if fraction >= 0.5 {
         return mix(population(${k}u, cell), back, 0.5 / fraction) + wall_term * (0.5 / fraction);
     }

@@ -32,7 +32,9 @@ struct Params {
     height: f32,       // of a vorticity of 1
     pedestal: f32,     // height of the obstacle in the scene
     length: f32,       // that makes vorticity a number [cells]
-    obstacle_pace: f32,  // of a placed obstacle: (cells/step) / (m/s)
+    obstacle_lag: f32,  // how long before its placement a placed obstacle has the last step of a plan [s]
+    steps_after: f32,   // steps of the plan after this one
+    step_time: f32,     // time between steps [s]
     //% if SHAPE == "mask"
     mask_offset: u32,
     mask_shape: vec2u,
@@ -56,6 +58,7 @@ struct Params {
 //% endif
 //% if SHAPE == "placed"
 @group(0) @binding(12) var<storage, read> placed: array<f32>;
+@group(0) @binding(13) var<storage, read_write> wall_velocity: array<vec2f>;
 
 ${obstacles.functions("placed")}
 
@@ -93,6 +96,16 @@ fn fluid(cell: u32) -> vec3f {
     return vec3f(momentum / (1.0 + extra), extra);
 }
 
+// What the lattice stands: beyond the Mach number that `mach` reports.
+const MOST_SPEED = 0.3;  // [cells/step]
+const LEAST_DENSITY = 0.4;
+const MOST_DENSITY = 2.5;
+
+// A velocity, no longer than `most`.
+fn limited(velocity: vec2f, most: f32) -> vec2f {
+    return velocity * min(1.0, most / max(length(velocity), 1e-20));
+}
+
 //% include "common/lattice_streaming.wgsl"
 
 // Guo, Zheng & Shi (2002), equation 20, without its factor.
@@ -107,14 +120,22 @@ fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     if cell >= cells {
         return;
     }
+    let row = i32(cell / params.columns);
+    let column = i32(cell) - row * i32(params.columns);
     if distance[cell] <= 0.0 {
+        //% if SHAPE == "placed"
+        let around = extra_around(row, column);
+        let moving = velocity_of_wall(cell);
+        //% for k in range(9)
+        after[${k}u * cells + cell] = equilibrium(${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}), around, moving);
+        //% endfor
+        //% else
         for (var k = 0u; k < 9u; k += 1u) {
             after[k * cells + cell] = 0.0;
         }
+        //% endif
         return;
     }
-    let row = i32(cell / params.columns);
-    let column = i32(cell) - row * i32(params.columns);
     var extra = 0.0;
     var momentum = vec2f(0.5 * params.force, 0.0);
     //% for k in range(9)
@@ -123,7 +144,8 @@ fn stream(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num
     extra += f_${k};
     momentum += f_${k} * c_${k};
     //% endfor
-    let u = momentum / (1.0 + extra);
+    extra = clamp(extra, LEAST_DENSITY - 1.0, MOST_DENSITY - 1.0);
+    let u = limited(momentum / (1.0 + extra), MOST_SPEED);
     // near the outlet everything is smoothed, so that nothing comes back from there
     let near = max(f32(column) - f32(params.columns - 1u) + params.sponge, 0.0) / max(params.sponge, 1.0);
     let rate = 1.0 / (3.0 * (params.viscosity + 0.3 * near * near) + 0.5);
@@ -206,7 +228,11 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let index = i32(params.mask_offset) + at.x * params.mask_strides.x + at.y * params.mask_strides.y;
     var d = select(0.5, -0.5, mask[u32(index)] > 0.5);
     //% elif SHAPE == "placed"
-    var d = obstacle_nearest(in_scene(f32(row), f32(column)), 0.0).w / params.edge;
+    let near = obstacle_nearest(
+        in_scene(f32(row), f32(column)), params.obstacle_lag + params.steps_after * params.step_time
+    );
+    var d = near.w / params.edge;
+    let velocity = obstacle_velocity(near.xyz, 1.0).xz * (params.step_time / params.edge);
     //% else
     var d = 0.5;
     //% endif
@@ -219,6 +245,9 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     let drawn = painted[cell] > 0.5;
     //% endif
     found[cell] = select(d, min(d, -0.5), drawn);
+    //% if SHAPE == "placed"
+    wall_velocity[cell] = select(vec2f(0.0), velocity, d <= 0.0 && !drawn);
+    //% endif
 }
 
 // NACA's four digits (Jacobs, Ward & Pinkerton 1933), with a closed tail: about how far a point is from the section, over
@@ -262,7 +291,7 @@ fn moments(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) nu
     let density = 1.0 + here.z;  // collisions have added half of the force already
     let u = (here.xy - vec2f(0.5 * params.force / density, 0.0)) / params.inflow;
     let moving = select(vec2f(0.0), u, distance[cell] > 0.0);
-    moment[cell] = vec4f(moving, length(moving), density);
+    moment[cell] = vec4f(moving, length(moving), select(1.0, density, distance[cell] > 0.0));
 }
 
 const RIM = 3.0;    // cells over which what is drawn of the wall is round

@@ -179,6 +179,24 @@ def test_a_moved_obstacle_pushes(make: Make, name: str) -> None:
         assert comparison.holds, str(comparison)
 
 
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+@pytest.mark.parametrize("speed", [3.0, 12.0])
+def test_what_a_fast_obstacle_moves_is_finite(make: Make, speed: float, kind: str, name: str) -> None:
+    """Moved for a frame, and back and forth, in all models: their states and diagnostics."""
+    obstacle = make.obstacle(kind, rotation=(0.0, 0.0, 0.0))
+    model = make(name, {"obstacle": obstacle.outputs()["obstacle"]}, **VALUES[name])
+    at = np.array(AT)
+    for direction in (0, 1, 0, 0, *[-1, 1, 1, -1] * 4):
+        at[0] += direction * speed * FRAME
+        obstacle._params.position = tuple(at)
+        run(obstacle, model, 1)
+        for what, tensor in {**model.state(), **model.diagnostics()}.items():
+            assert np.isfinite(tensor.numpy()).all(), what
+    assert now(obstacle).velocity[0] == pytest.approx(-speed, rel=1e-3)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_placement_agrees_with_its_reference_and_what_is_drawn(make: Make, kind: str) -> None:
     obstacle = make.obstacle(kind, scale=1.5)

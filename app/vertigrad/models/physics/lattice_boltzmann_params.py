@@ -111,7 +111,8 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "camber_at": camber_at,
         "edge": LONGER_SIDE / max(params.rows, params.columns),
         "length": length,
-        "obstacle_pace": max(params.rows, params.columns) / LONGER_SIDE / max(params.steps_per_second, 1e-6),
+        "obstacle_lag": 0.0,
+        "step_time": 1.0 / max(params.steps_per_second, 1e-6),
         **parameters(params, "rows", "columns", "height", "pedestal"),
         **NO_TOOL,
     }

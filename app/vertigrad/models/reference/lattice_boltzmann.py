@@ -16,13 +16,25 @@ OPPOSITE = [0, 3, 4, 1, 2, 7, 8, 5, 6]
 MIRRORED = [0, 1, 4, 3, 2, 8, 7, 6, 5]
 
 MOST_WALL_SPEED = 0.2  # [cells/step], of an obstacle
+MOST_SPEED = 0.3  # [cells/step], of the fluid
+DENSITIES = (0.4, 2.5)  # the least and the greatest
 
 
 def step(f: Doubles, distance: Doubles, values: Mapping[str, Any], collision: str, ends: str, sides: str) -> Doubles:
-    """Populations (9, rows, columns), less their weights, a step after `f`; `values` as in the shader's Params."""
+    """Populations (9, rows, columns), less their weights, a step after `f`; `values` as in the shader's Params.
+
+    `values["walls"]` are velocities (rows, columns, 2) of an obstacle that moves, in cells per step; or None.
+    """
     came = np.stack([_streamed(k, f, distance, values, ends, sides) for k in range(9)])
     after = _collided(came, values, collision)
-    return np.where(distance > 0.0, after, 0.0)
+    walls = values.get("walls")
+    inside = 0.0 if walls is None else _equilibrium(_extra_around(f, distance), np.moveaxis(walls, -1, 0))
+    return np.where(distance > 0.0, after, inside)
+
+
+def limited(velocity: Doubles, most: float, axis: int) -> Doubles:
+    """Velocities, none longer than `most`."""
+    return velocity * np.minimum(1.0, most / np.maximum(np.linalg.norm(velocity, axis=axis, keepdims=True), 1e-20))
 
 
 def moments(f: Doubles, distance: Doubles, values: Mapping[str, Any]) -> tuple[Doubles, Doubles]:
@@ -30,13 +42,22 @@ def moments(f: Doubles, distance: Doubles, values: Mapping[str, Any]) -> tuple[D
     density = 1.0 + f.sum(axis=0)
     momentum = np.einsum("kyx,kc->yxc", f, C) - 0.5 * np.array([values["force"], 0.0])
     velocity = momentum / (density * values["inflow"])[..., None]
-    return np.where(distance[..., None] > 0.0, velocity, 0.0), density
+    return np.where(distance[..., None] > 0.0, velocity, 0.0), np.where(distance > 0.0, density, 1.0)
 
 
 def vorticity(velocity: Doubles, distance: Doubles) -> Doubles:
     """By central differences; one-sided at the borders, 0 inside walls."""
     turns = np.gradient(velocity[..., 1], axis=1) - np.gradient(velocity[..., 0], axis=0)
     return np.where(distance > 0.0, turns, 0.0)
+
+
+def _extra_around(f: Doubles, distance: Doubles) -> Doubles:
+    """The mean density (rows, columns), less 1, of the fluid next to each cell; 0 if there is none."""
+    rows, columns = distance.shape
+    wet = distance > 0.0
+    sums = np.pad(np.stack([np.where(wet, f.sum(axis=0), 0.0), wet]), ((0, 0), (1, 1), (1, 1)), mode="edge")
+    total, count = sum(sums[:, 1 + y : 1 + y + rows, 1 + x : 1 + x + columns] for x, y in C[1:])
+    return total / np.maximum(count, 1.0)
 
 
 def _equilibrium(extra: Doubles, u: Doubles) -> Doubles:
@@ -73,7 +94,10 @@ def _thrown_back(k: int, f: Doubles, distance: Doubles, there: Doubles, walls: D
     behind = back[r % rows, x % columns]
     usable = inside & (distance[r % rows, x % columns] > 0.0)
     near = np.where(usable, behind + (back - behind) * 2.0 * fraction, back)
-    wall_term = 0.0 if walls is None else 6.0 * W[k] * (walls @ C[k])
+    wall_term = 0.0
+    if walls is not None:
+        hit = walls[(row - C[k, 1]) % rows, (column - C[k, 0]) % columns]
+        wall_term = 6.0 * W[k] * (1.0 + f.sum(axis=0)) * (hit @ C[k])
     return np.where(fraction >= 0.5, far + wall_term * 0.5 / np.where(fraction >= 0.5, fraction, 1.0), near + wall_term)
 
 
@@ -101,8 +125,9 @@ def _rates(values: Mapping[str, Any]) -> Doubles:
 
 
 def _collided(f: Doubles, values: Mapping[str, Any], collision: str) -> Doubles:
-    extra, force = f.sum(axis=0), values["force"]
+    extra, force = np.clip(f.sum(axis=0), DENSITIES[0] - 1.0, DENSITIES[1] - 1.0), values["force"]
     u = (np.einsum("kyx,kc->cyx", f, C) + 0.5 * np.array([force, 0.0])[:, None, None]) / (1.0 + extra)
+    u = limited(u, MOST_SPEED, 0)
     even, forcing, rate = _equilibrium(extra, u), _forced(u, force), _rates(values)
     if collision == "trt":
         odd_rate = values["odd_rate"]
