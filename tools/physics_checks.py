@@ -167,6 +167,27 @@ def water(options: argparse.Namespace) -> Iterator[Check]:
             yield run.check("fluid: speed at rest", setting, "< 1 % of √(g H)", f"{speed:.2%}", speed < 0.01)
 
 
+def energy(options: argparse.Namespace) -> Iterator[Check]:
+    """What falls, flows and hangs gains no energy that nothing adds."""
+    few = {"iterations": 1, "courant": 1.0, "artificial_viscosity": 0.0}
+    for kind, size, values in (
+        ("cloth", {"resolution": 24}, {}),
+        ("cloth", {"resolution": 24}, {"solver_substeps": 1}),
+        ("fluid", {"spacing": 0.1}, {}),
+        ("fluid", {"spacing": 0.1}, few),
+        ("mpm", {"count": 2000, "resolution": 20}, {}),
+        ("shallow_water", {"rows": 48, "columns": 64, "ground": "hills"}, {}),
+    ):
+        with closing(Run(kind, **size, **values)) as run:
+            gains = []
+            for _ in range(12):
+                run.advance(0.25)
+                gains.append(run.diagnostics()["energy_gain"])
+            setting = ", ".join(f"{name} = {value:g}" for name, value in values.items()) or "defaults"
+            holds = max(gains) <= run.model.limits["energy_gain"].bound
+            yield run.check(f"{kind}: energy", f"{setting}, 3 s", "gain < 2 %", f"{max(gains):.2%}", holds)
+
+
 def matter(options: argparse.Namespace) -> Iterator[Check]:
     """What falls gains no energy, and the grid has the mass of the particles."""
     for values in ({}, {"jelly_youngs_modulus": 1e7}, {"gravity": 100.0}):
@@ -214,6 +235,7 @@ CHECKS: dict[str, Callable[[argparse.Namespace], Iterator[Check]]] = {
     "cloth": cloth,
     "nbody": nbody,
     "water": water,
+    "energy": energy,
     "matter": matter,
     "air": air,
     "reaction": reaction,

@@ -11,9 +11,9 @@ import numpy as np
 from ... import ops
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import parameters
-from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import cloth as reference
 from ..reference.obstacle import FAR, Obstacles
@@ -28,6 +28,7 @@ from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_output
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
 GRIP = 6000.0  # [1/s] how fast the drag tool imposes its velocity
+LEAST_GRAVITY = 1.0  # [m/s²] to which changes of the energy of a weightless sheet are relative
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
 CONTACT_WORKGROUP = 128  # invocations of a workgroup that adds up what pushes bodies
@@ -35,7 +36,7 @@ CRUMPLE = 0.02  # unevenness at the start, in spacings: a perfectly flat sheet h
 WAVES = (1.494, 2.730, 5.678)  # wave numbers of gusts along the mean wind [1/m]
 
 
-class Cloth(FixedStepModel):
+class Cloth(EnergyModel):
     """Cloth by XPBD with substeps (Macklin, Müller & Chentanez 2016; Macklin et al. 2019).
 
     `stretch` is a property of the material and does not depend on the resolution: threads have springs between distant
@@ -53,8 +54,18 @@ class Cloth(FixedStepModel):
         "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.CUT})
-    saved = ("vertices", "velocities", "normals", "springs", "long_springs", "index", "ball", *BODY_STATE)
-    scalars = ("phases",)
+    saved = (
+        "vertices",
+        "velocities",
+        "normals",
+        "springs",
+        "long_springs",
+        "index",
+        "ball",
+        *BODY_STATE,
+        *ENERGY_STATE,
+    )
+    scalars = ("phases", *ENERGY_SCALARS)
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "vertices move more than half the cloth's thickness in a substep: raise solver_substeps"),
         "solver_strain": Limit(
@@ -66,6 +77,7 @@ class Cloth(FixedStepModel):
         "max_strain": Limit(
             0.5, "threads are stretched by 50 %: raise solver_substeps or stretch, or lower resolution"
         ),
+        **ENERGY_LIMITS,
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "energy": DiagnosticSpec("`kinetic`, `potential` and `elastic` together", "J"),
@@ -84,6 +96,7 @@ class Cloth(FixedStepModel):
             "strain in addition to `material_strain`, where the solver is not stiff enough"
         ),
         **BODY_DIAGNOSTICS,
+        **ENERGY_DIAGNOSTICS,
     }
 
     @classmethod
@@ -131,15 +144,14 @@ class Cloth(FixedStepModel):
                 math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
             ]
         self._bodies.show()
+        self._judge_energy()
 
     def diagnostics(self) -> dict[str, Tensor]:
         fabric = self._fabric
-        fabric.measure.replay(**self._surface_fields())
-        sums, fastest = ops.sum(fabric.tallies, axis=0), ops.max(fabric.tallies[:, 3])
-        kinetic, potential = sums[0].contiguous(), sums[1].contiguous()
-        elastic = sums[2] + ops.sum(fabric.bending) + ops.sum(fabric.pulling)
+        kinetic, potential, elastic = self._energies()
+        energy, fastest = kinetic + potential + elastic, ops.max(fabric.tallies[:, 3])
         return {
-            "energy": kinetic + potential + elastic,
+            "energy": energy,
             **{"kinetic": kinetic, "potential": potential, "elastic": elastic},
             "momentum": ops.l2(ops.sum(fabric.impulses[:, 0:3], axis=0)),
             "max_strain": ops.max(self._views["strain"]),
@@ -147,6 +159,7 @@ class Cloth(FixedStepModel):
             "cfl": fastest * (2.0 * self._substeps.h / fabric.thickness),
             **{name: Tensor.full(1, strain) for name, strain in self._hanging_strains().items()},
             **self._bodies.diagnostics(),
+            **self._energy_gain(self._scaled(energy)),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -190,6 +203,26 @@ class Cloth(FixedStepModel):
         self._fabric.start()
         self._bodies.reset()
         self._fabric.dress.replay(**self._surface_fields() | {"limit": UNTORN})
+        self._forget_energy()
+
+    def _energies(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Kinetic, potential and elastic."""
+        fabric = self._fabric
+        fabric.measure.replay(**self._surface_fields())
+        sums = ops.sum(fabric.tallies, axis=0)
+        elastic = sums[2] + ops.sum(fabric.bending) + ops.sum(fabric.pulling)
+        return sums[0].contiguous(), sums[1].contiguous(), elastic
+
+    def _scaled(self, energy: Tensor) -> Energy:
+        p = self._params
+        return Energy(energy, Tensor.full(1, p.density * p.width * p.length**2 * max(p.gravity, LEAST_GRAVITY)))
+
+    def _mechanical_energy(self) -> Energy:
+        kinetic, potential, elastic = self._energies()
+        return self._scaled(kinetic + potential + elastic)
+
+    def _adds_energy(self) -> bool:
+        return any(self._params.wind) or self._wind is not None or self._obstacle is not None
 
     def _create(self, parts: Parts) -> None:
         params, self._phases = self._params, [0.0, 0.0, 0.0]
@@ -206,6 +239,7 @@ class Cloth(FixedStepModel):
         met = self._wind, self._obstacle, kind, self._bodies
         self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *met, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
+        parts.zeros("lowest_energy", 1)
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:

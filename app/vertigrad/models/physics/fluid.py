@@ -11,9 +11,9 @@ import numpy as np
 from ... import ops
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import Kernels
-from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import fluid as fluid_reference
 from ..reference.obstacle import falling
@@ -35,7 +35,7 @@ UPRIGHT = {"body_x": (1.0, 0.0, 0.0), "body_y": (0.0, 1.0, 0.0), "body_z": (0.0,
 FACETS = (48, 64)  # rows and columns of the body's surface; multiples of four
 
 
-class Fluid(FixedStepModel):
+class Fluid(EnergyModel):
     """Incompressible SPH with an implicit pressure (Ihmsen et al. 2014); shaders/models/fluid.wgsl has the equations.
 
     Walls are free-slip. Particles are sorted by cell at each step, so an index does not name the same particle for
@@ -51,7 +51,8 @@ class Fluid(FixedStepModel):
         "obstacle": OBSTACLE,
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
-    saved = ("positions", "velocities", "pressures", "body", "body_normal", *BODY_STATE)
+    saved = ("positions", "velocities", "pressures", "body", "body_normal", *BODY_STATE, *ENERGY_STATE)
+    scalars = ENERGY_SCALARS
     limits: ClassVar[Mapping[str, Limit]] = {
         "cfl": Limit(1.0, "particles move more than one spacing per step: lower courant"),
         "residual": Limit(0.2, "the pressure solve has not converged: more iterations, or a lower courant"),
@@ -60,6 +61,7 @@ class Fluid(FixedStepModel):
         "cell_reynolds": Limit(
             201.0, "the fluid does not come to rest: raise artificial_viscosity to 0.005 or more, or viscosity"
         ),
+        **ENERGY_LIMITS,
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
@@ -77,6 +79,7 @@ class Fluid(FixedStepModel):
         "cell_reynolds": DiagnosticSpec(
             "Reynolds number of a spacing at the speed of a fall from the column's top, with both viscosities"
         ),
+        **ENERGY_DIAGNOSTICS,
         **BODY_DIAGNOSTICS,
     }
 
@@ -136,12 +139,12 @@ class Fluid(FixedStepModel):
         if due:  # a step has found what is near
             self._measure.replay(dt=time_step, **self._fields())
         self._bodies.show()
+        self._judge_energy()
 
     def diagnostics(self) -> dict[str, Tensor]:
         start, params, positions, velocities = self._start, self._params, self._positions, self._velocities
         mass, low, high = start.mass(params.density), np.array(start.low, np.float32), np.array(start.high, np.float32)
-        kinetic = ops.sum_square(velocities[:, 3]) * (0.5 * mass)
-        potential = ops.sum(positions[:, 1] - start.low[1]) * (mass * params.gravity)
+        kinetic, potential = self._kinetic_and_potential()
         inside = ops.all(ops.absolute(positions[:, 0:3] - 0.5 * (low + high)) <= 0.5 * (high - low), axis=1)
         return {
             "kinetic": kinetic,
@@ -155,6 +158,7 @@ class Fluid(FixedStepModel):
             "iterations": self._solved[1:2].contiguous(),
             "neighbors": ops.max(self._found.to(f32)),
             "cell_reynolds": Tensor.full(1, self.spacing * self._fall / max(self._viscosity, LEAST_VISCOSITY)),
+            **self._energy_gain(self._mechanical_energy()),
             **self._bodies.diagnostics(),
         }
 
@@ -183,6 +187,7 @@ class Fluid(FixedStepModel):
         self._bodies.reset()
         self._clock.remainder, self._nozzle.poured, self._nozzle.layers = 0.0, 0.0, 0
         self._shape_body()
+        self._forget_energy()
 
     def scalar_state(self) -> dict[str, float]:
         return super().scalar_state() | {"poured": self._nozzle.poured, "layers": self._nozzle.layers}
@@ -190,6 +195,20 @@ class Fluid(FixedStepModel):
     def load_scalar_state(self, scalars: Mapping[str, float]) -> None:
         super().load_scalar_state(scalars)
         self._nozzle.poured, self._nozzle.layers = scalars["poured"], int(scalars["layers"])
+
+    def _kinetic_and_potential(self) -> tuple[Tensor, Tensor]:
+        start, params = self._start, self._params
+        mass = start.mass(params.density)
+        height = ops.sum(self._positions[:, 1] - start.low[1])
+        return ops.sum_square(self._velocities[:, 3]) * (0.5 * mass), height * (mass * params.gravity)
+
+    def _mechanical_energy(self) -> Energy:
+        kinetic, potential = self._kinetic_and_potential()
+        weight = self._start.count * self._start.mass(self._params.density) * max(self._params.gravity, LEAST_GRAVITY)
+        return Energy(kinetic + potential, Tensor.full(1, weight * self._start.top))
+
+    def _adds_energy(self) -> bool:
+        return self._obstacle is not None
 
     @property
     def _fall(self) -> float:
@@ -219,6 +238,7 @@ class Fluid(FixedStepModel):
         parts.empty("sorted_pressures", n)
         parts.empty("excess", n, 2)
         parts.zeros("total", 1, dtype=u32)
+        parts.zeros("lowest_energy", 1)
         self._solved, _ = parts.empty("solved", 2), parts.zeros("going", 2, dtype=u32)
         self._mechanical = parts.empty("mechanical", n)
         groups, placed = groups_of(n, 128), self._obstacle if self._obstacle_kind == "placed" else None

@@ -13,9 +13,9 @@ from ...errors import InputError
 from ...gpu import Plan, gpu
 from ...tensor import Tensor, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import Kernels
-from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..reference import mpm as mpm_reference
 from ..reference.obstacle import falling
@@ -29,10 +29,11 @@ from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_output
 SHADER = "models/mpm.wgsl"
 WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each, needed or not
 GRID_WORKGROUP = 256  # invocations of a workgroup of move_grid
+LEAST_GRAVITY = 1.0  # m/s², to which changes of the energy of weightless matter are relative
 TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few replays
 
 
-class Mpm(FixedStepModel):
+class Mpm(EnergyModel):
     """MLS-MPM (Hu et al. 2018) with APIC transfers (Jiang et al. 2015); shaders/models/mpm.wgsl has the equations.
 
     Water, jelly, snow and sand are materials of particles that interact on the grid (common/matter.wgsl has their
@@ -53,12 +54,14 @@ class Mpm(FixedStepModel):
         "shape": "signed distances (nz, ny, nx), f32, negative inside: the shape of bodies set to mesh",
     }
     gestures = frozenset({Gesture.DRAG})
-    saved = ("particles", "affine", "strains", "nodes", "colors", *BODY_STATE)
+    saved = ("particles", "affine", "strains", "nodes", "colors", *BODY_STATE, *ENERGY_STATE)
+    scalars = ENERGY_SCALARS
     limits: ClassVar = {
         "cfl": Limit(0.5, "particles move more than half a cell per step: lower time_step"),
         "elastic_cfl": Limit(0.6, "waves of the stiffest material are not resolved: lower courant"),
         "sparsity": Limit(0.5, "too few particles per cell, and material collapses: raise count, or lower resolution"),
         "crowding": Limit(1.0, "grid mass overflows at a node: raise resolution, or lower count"),
+        **ENERGY_LIMITS,
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "kinetic": DiagnosticSpec("kinetic energy", "J"),
@@ -73,6 +76,7 @@ class Mpm(FixedStepModel):
         "crowding": DiagnosticSpec("largest mass at a grid node, relative to the capacity of a node"),
         "sparsity": DiagnosticSpec("rest volume of a particle, in cells"),
         "time_step": DiagnosticSpec("time step in use", "s"),
+        **ENERGY_DIAGNOSTICS,
         **BODY_DIAGNOSTICS,
     }
 
@@ -121,11 +125,11 @@ class Mpm(FixedStepModel):
             self._step.replay(**fields | {"obstacle_lag": dt * (due - 1 - k) / due})
         self._paint.replay(**fields)
         self._bodies.show()
+        self._judge_energy()
 
     def diagnostics(self) -> dict[str, Tensor]:
         time_step, cell = self.time_step, self._grid.cell
-        self._measure.replay(**self._fields(time_step))
-        energies = ops.sum(self._energies, axis=0)
+        energies = self._measured_energies()
         kinetic, elastic, potential, mass = (energies[i].contiguous() for i in range(4))
         capacity = self._grid.capacity(self._volume) * self._constants.unit
         return {
@@ -141,6 +145,7 @@ class Mpm(FixedStepModel):
             "crowding": ops.max(self._nodes[:, 3]) * (1.0 / capacity),
             "sparsity": Tensor.full(1, self._volume / cell**3),
             "time_step": Tensor.full(1, time_step),
+            **self._energy_gain(self._of_energies(energies)),
             **self._bodies.diagnostics(),
         }
 
@@ -172,6 +177,22 @@ class Mpm(FixedStepModel):
         ops.assign(self._nodes, 0.0)
         self._bodies.reset()
         self._paint.replay(**self._fields(self.time_step))
+        self._forget_energy()
+
+    def _measured_energies(self) -> Tensor:
+        """Kinetic, elastic and potential energy and the mass of all particles."""
+        self._measure.replay(**self._fields(self.time_step))
+        return ops.sum(self._energies, axis=0)
+
+    def _of_energies(self, energies: Tensor) -> Energy:
+        fall = max(self._params.gravity, LEAST_GRAVITY) * self._params.box[1]
+        return Energy(ops.sum(energies[0:3], keepdims=True), energies[3:4] * fall)
+
+    def _mechanical_energy(self) -> Energy:
+        return self._of_energies(self._measured_energies())
+
+    def _adds_energy(self) -> bool:
+        return self._obstacle is not None
 
     def _create(self, parts: Parts) -> None:
         params, n = self._params, self._params.count
@@ -201,6 +222,7 @@ class Mpm(FixedStepModel):
         parts.empty("slots", n, 2, dtype=u32)
         parts.empty("order", n, dtype=u32)
         parts.empty("colors", n, 3)
+        parts.zeros("lowest_energy", 1)
         parts.copied("floor", grid.floor)
         parts.copied("floor_center", grid.floor.reshape(4, 3).mean(axis=0, keepdims=True))
         placed = self._obstacle if self._obstacle_kind == "placed" else None

@@ -15,9 +15,9 @@ from ...gpu import Plan
 from ...params import choice, integer, number, vector
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import Kernels, parameters
-from ..model_bases import FixedStepModel
 from ..parts import Parts
 from ..quantities import amount, array_size, log_number
 from ..reference import shallow_water as reference
@@ -25,6 +25,7 @@ from .grid_inputs import grid_input
 
 SHADER = "models/shallow_water.wgsl"
 GRAVITY = 9.81
+DENSITY = 1000.0  # kg/m³
 SHARE = 0.25  # of a cell that waves may cross in a step: through four faces no more leaves than there is
 LONGER_SIDE = 2.0  # in the scene
 GRIP = 4.0  # [1/s] how fast water takes on the velocity of the drag tool
@@ -68,7 +69,7 @@ class Params(params.Params):
     foam: float = log_number(8.0, "speed drawn white", min=0.01, max=1e3, slider_max=50.0, unit="m/s")
 
 
-class ShallowWater(FixedStepModel):
+class ShallowWater(EnergyModel):
     """Shallow water (Saint-Venant) equations by finite volumes.
 
     Linear reconstruction of depth, level and velocity (minmod), hydrostatic reconstruction at the faces (Audusse et al.
@@ -84,15 +85,19 @@ class ShallowWater(FixedStepModel):
     inputs: ClassVar[Mapping[str, str]] = {"bed": "bed elevations [m], (rows, columns) f32, used without a copy"}
     interacts_on_surface = True
     gestures = frozenset({Gesture.EMIT, Gesture.DRAG})
-    saved = ("water", "clock", "depth_speed", "color", "position", "normal", "ground", "ground_normal")
+    saved = ("water", "clock", "depth_speed", "color", "position", "normal", "ground", "ground_normal", *ENERGY_STATE)
+    scalars = ENERGY_SCALARS
     limits: ClassVar[Mapping[str, Limit]] = {
-        "cfl": Limit(1.0, "too few substeps, and the water lags behind: raise max_substeps, or lower time_step")
+        "cfl": Limit(1.0, "too few substeps, and the water lags behind: raise max_substeps, or lower time_step"),
+        **ENERGY_LIMITS,
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "volume": DiagnosticSpec("volume of all water", "m³"),
         "fastest": DiagnosticSpec("speed of the fastest water", "m/s"),
         "cfl": DiagnosticSpec("substeps needed, relative to max_substeps"),
         "lag": DiagnosticSpec("simulated time that the last step left out", "s"),
+        "energy": DiagnosticSpec("kinetic and potential energy, from `datum` on", "J"),
+        **ENERGY_DIAGNOSTICS,
     }
 
     @classmethod
@@ -122,15 +127,19 @@ class ShallowWater(FixedStepModel):
         for _ in range(steps):
             self._step.replay(**values)
         self._show.replay(**values)
+        self._judge_energy()
 
     def diagnostics(self) -> dict[str, Tensor]:
         params = self._params
         self._pace.replay(**self._values())
+        energy = self._mechanical_energy()
         return {
             "volume": ops.sum(self._water[:, 0]) * params.cell**2,
             "fastest": ops.max(self._views["speed"]),
             "cfl": self._fastest * (params.time_step / (SHARE * params.max_substeps)),
             "lag": self._timing[1:2].contiguous(),
+            "energy": energy.total,
+            **self._energy_gain(energy),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -155,6 +164,19 @@ class ShallowWater(FixedStepModel):
         ops.assign(self._timing, 0.0)
         self._begin.replay(**values)
         self._show.replay(**values)
+        self._forget_energy()
+
+    def _mechanical_energy(self) -> Energy:
+        """∫ ρ (h v² / 2 + g h (h / 2 + z)): z is the bed's elevation above `datum`."""
+        depth, speed, elevation = self._views["depth"], self._views["speed"], self._bed - self._params.datum
+        weight, area = DENSITY * GRAVITY * depth, self._params.cell**2
+        moving = ops.sum(depth * speed * speed) * (0.5 * DENSITY) + ops.sum(weight * depth) * 0.5
+        scale = moving + ops.sum(weight * ops.absolute(elevation))
+        return Energy((moving + ops.sum(weight * elevation)) * area, ops.maximum(scale * area, 1e-6))
+
+    def _adds_energy(self) -> bool:
+        params = self._params
+        return params.rain > 0.0 or params.spring > 0.0 or params.edges == "open" or "bed" in self._inputs
 
     def _create(self, parts: Parts) -> None:
         bed = grid_input(parts, self._inputs, "bed", "rows", "columns")
@@ -166,6 +188,7 @@ class ShallowWater(FixedStepModel):
         water, between = parts.empty("water", cells, 4), parts.empty("between", cells, 4)
         timing, rate, self._fastest = parts.empty("clock", 2), parts.empty("rate", cells), parts.empty("fastest", 1)
         parts.empty("depth_speed", rows, columns, 2)
+        parts.zeros("lowest_energy", 1)
         parts.empty("color", rows, columns, 4)
         surfaces = ("position", "normal", "ground", "ground_normal")
         position, normal, ground, ground_normal = (parts.empty(what, rows, columns, 3) for what in surfaces)
