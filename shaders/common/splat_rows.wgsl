@@ -1,13 +1,14 @@
 // The rows of Gaussian splats: their attributes, what of them a view shows, and their ellipses on the screen.
 // In: `FIRST`, the binding of positions; SCALE, ROTATION, OPACITY, COLOR and HARMONICS, the components of those that are
 // bound, or 0, which have the bindings that follow. With SHADOWED they are in the shadows of common/shadows.wgsl.
-// Needs common/view.wgsl, common/color.wgsl and common/finite.wgsl.
+// TONE_MAP is the layer's own. Needs common/view.wgsl, common/color.wgsl and common/finite.wgsl.
 // Kerbl, Kopanas, Leimkühler and Drettakis 2023, "3D Gaussian Splatting for Real-Time Radiance Field Rendering";
 // the projection of the covariance: Zwicker, Pfister, van Baar and Gross 2001, "EWA volume splatting", eq. 31.
 //% if SHADOWED
 //% include "common/lighting.wgsl"
 //% include "common/shadows.wgsl"
 //% endif
+//% include "common/displayed.wgsl"
 //% set BOUND = [("scales", SCALE), ("rotations", ROTATION), ("opacities", OPACITY), ("colors", COLOR), ("harmonics", HARMONICS)]
 //% set AFTER = FIRST + 1 + (BOUND | selectattr(1) | list | length)
 
@@ -184,7 +185,7 @@ fn splat_ellipse(row: u32) -> Ellipse {
 fn splat_shown(row: u32, eye: vec3f, alpha: f32, open: f32) -> vec4f {
     let turn = mat3x3f(view.world_to_eye[0].xyz, view.world_to_eye[1].xyz, view.world_to_eye[2].xyz);
     let color = splat_color(row, sight_to(eye) * turn);
-    let shown = linear_to_srgb(bounded(color.rgb * (style.brightness * open)));
+    let shown = displayed(bounded(color.rgb * (style.brightness * open)));
     return vec4f(shown, select(0.0, alpha * color.a, all_finite(color.rgb)));
 }
 

@@ -1,5 +1,5 @@
 // An image on a rectangle, in the world or on the screen, read from a tensor of any layout. In: the pixels of a tensor (rows,
-// columns) or (rows, columns, channels), as 32-bit words. Out: display-referred color, premultiplied. Pixels that are not
+// columns) or (rows, columns, channels), as 32-bit words. Out: the color of common/unlit.wgsl, premultiplied. Pixels that are not
 // finite are not drawn, or magenta where MARKED: of CHANNELS 1 and DTYPE "f32", unless they are TRANSPARENT. DTYPE is "f32",
 // "f16" or "u8" (0 to 255 for 0 to 1), CHANNELS 1, 3 or 4.
 //% include "common/view.wgsl"
@@ -9,6 +9,7 @@
 //% if PICKING
 //% include "common/pick_pixel.wgsl"
 //% endif
+//% include "common/unlit.wgsl"
 
 struct Style {              // packed by name in renderer/layers/image.py
     origin: vec3f,          // the upper left corner, in the world
@@ -76,7 +77,7 @@ fn pixel_at_cell(cell: vec2i) -> vec4f {
     let alpha = 1.0;
 //% endif
     let sound = all_finite(color) && is_finite(alpha);
-    let light = srgb_to_linear(max(color, vec3f(0.0))) * style.brightness;
+    let light = srgb_to_linear(max(color, vec3f(0.0)));
     return select(vec4f(0.0), vec4f(light, 1.0) * clamp(alpha, 0.0, 1.0), sound);
 //% endif
 }
@@ -104,9 +105,9 @@ fn shown(pixel: vec2f) -> vec4f {
 //% if MARKED
     let at = clamp(vec2i(floor(pixel)), vec2i(0), vec2i(style.size) - 1) * style.strides;
     let is_marked = !is_finite(nearest.x) && pixels[u32(i32(style.first) + at.x + at.y)] != TRANSPARENT;
-    if is_marked { return vec4f(NOT_FINITE * style.brightness, 1.0); }
+    if is_marked { return vec4f(NOT_FINITE, 1.0); }
 //% endif
-    return select(vec4f(0.0), vec4f(color.rgb * style.brightness, 1.0), sound);
+    return select(vec4f(0.0), vec4f(color.rgb, 1.0), sound);
 //% else
     return found;
 //% endif
@@ -143,7 +144,7 @@ fn image_fragment(in: Corner) -> PickPixel {
 fn image_fragment(in: Corner) -> Output {
     let color = shown(in.pixel);
     if color.a <= 0.0 || (style.placement == 0.0 && beyond_clips(in.eye) > 0.0) { discard; }
-    let straight = linear_to_srgb(bounded(color.rgb / color.a));
+    let straight = unlit(color.rgb / color.a);
     return output(vec4f(straight, 1.0) * (color.a * style.opacity));
 }
 //% endif

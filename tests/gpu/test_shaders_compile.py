@@ -124,7 +124,10 @@ SPLATS = [
     *choices(SCALE=[0, 1, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3, 4], HARMONICS=[0]),
     *choices(SCALE=[3], ROTATION=[4], OPACITY=[1], COLOR=[0, 1, 3, 4], HARMONICS=[9, 24, 45]),
 ]
-REFERRED = [*choices(PICKING=[False], DISPLAY_REFERRED=[False, True]), {"PICKING": True, "DISPLAY_REFERRED": False}]
+REFERRED = [
+    *choices(PICKING=[False], DISPLAY_REFERRED=[False, True], TONE_MAP=["none", "film"]),
+    {"PICKING": True, "DISPLAY_REFERRED": False, "TONE_MAP": "none"},
+]
 
 HEADS: Defines = {"HEAD": 32, "HEADS": 4, "KV_HEADS": 2, "CONTEXT": 128, "THREADS": 128, "TILE": 128}
 PACKED = [
@@ -656,7 +659,8 @@ SHADERS: dict[str, list[Defines]] = {
         for components, solid, depth_only in product([0, 1, 3], SOLID, [False, True])
     ],
     "draw/slices.wgsl": choices(
-        PICKING=[False, True], DISPLAY_REFERRED=[False, True], GBUFFER=[False], SAMPLE_MASK=[False, True]
+        **{"PICKING": [False, True], "DISPLAY_REFERRED": [False, True], "TONE_MAP": ["none", "agx"]},
+        **{"GBUFFER": [False], "SAMPLE_MASK": [False, True]},
     ),
     "draw/isosurface_cells.wgsl": choices(VERTICES=[15], FEW=[6]),
     "draw/deferred.wgsl": choices(
@@ -668,14 +672,20 @@ SHADERS: dict[str, list[Defines]] = {
     "draw/light.wgsl": [{}],
     "draw/reprojection.wgsl": choices(SPLIT=[False, True]),
     "draw/image.wgsl": [
-        *choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], PICKING=[False, True], MARKED=[False]),
-        *choices(DTYPE=["f32"], CHANNELS=[1], PICKING=[False, True], MARKED=[True]),
+        {**pixels, **drawn}
+        for pixels, drawn in product(
+            [
+                *choices(DTYPE=["f32", "f16", "u8"], CHANNELS=[1, 3, 4], MARKED=[False]),
+                {"DTYPE": "f32", "CHANNELS": 1, "MARKED": True},
+            ],
+            REFERRED,
+        )
     ],
     "draw/splats.wgsl": [
-        {**rows, "PICKING": picking, "SHADOWED": shadowed}
+        {**rows, "PICKING": picking, "SHADOWED": shadowed, "TONE_MAP": "neutral" if shadowed else "none"}
         for rows, (picking, shadowed) in product(SPLATS, [(False, False), (True, False), (False, True)])
     ],
-    "draw/splat_tiles.wgsl": [{**rows, "SHADOWED": rows["COLOR"] == 3} for rows in SPLATS],
+    "draw/splat_tiles.wgsl": [{**rows, "SHADOWED": rows["COLOR"] == 3, "TONE_MAP": "film"} for rows in SPLATS],
     "draw/splat_tiles_cover.wgsl": [{}],
     "draw/splat_lists.wgsl": choices(ENTRY=["ordered", "pair", "finish", "delimit"]),
     "draw/splat_order.wgsl": choices(SCALE=[0, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3]),

@@ -117,7 +117,7 @@ def test_the_renderer_draws_the_same_trails(gpu, layer, render, tracer):
     walk = Tensor.zeros((3, 3), name="walk")
     trail = layer(
         "trails",
-        {"fade": 0.8, "taper": 0.6, "length": 10, "tone_mapped": True},
+        {"fade": 0.8, "taper": 0.6, "length": 10, "tone_map": "view"},
         position=walk,
         color="#80c0ff",
         width=4.0,

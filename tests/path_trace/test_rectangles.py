@@ -102,3 +102,9 @@ def test_slices_take_little_memory(layer):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40 * 512 * 512 * 8
+
+
+def test_a_tone_map_of_a_layer_is_reported(layer):
+    image = layer("image", {"tone_map": "agx"}, pixels=np.full((2, 2), 0.5, np.float32))
+    (sentence,) = gather([image]).left_out
+    assert "'agx' is not path-traced" in sentence

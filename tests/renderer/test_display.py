@@ -208,7 +208,7 @@ def test_transparent_layers_attenuate_what_is_behind_them(layer: Make, render: D
 
 def test_additive_light_is_visible_in_front_of_an_image(layer: Make, render: Draw) -> None:
     wall = square(layer, (60, 60, 60))
-    style = {"shape": "sprite", "pixels": True, "glow": 1.0, "tone_mapped": True, "hardness": 1.0}
+    style = {"shape": "sprite", "pixels": True, "glow": 1.0, "tone_map": "view", "hardness": 1.0}
     glow = layer("marks", style, position=np.array([[0, 0, 1]], np.float32), color="#ff0000", size=20.0)
     shown = render([wall, glow], FACING, View(**PLAIN))
     red = shown[60, 80].astype(int)
@@ -220,11 +220,11 @@ def test_additive_light_is_visible_in_front_of_an_image(layer: Make, render: Dra
 def test_tone_mapped_colors_are_light(layer: Make, render: Draw, kind: str) -> None:
     attributes: dict[str, Any] = {"position": ENDS, "color": "#ffffff"}
     if kind == "lines":
-        one = layer(kind, {"tone_mapped": True}, **attributes, width=20.0)
+        one = layer(kind, {"tone_map": "view"}, **attributes, width=20.0)
     else:
-        one = layer(kind, {"tone_mapped": True, "pixels": True}, **attributes, size=90.0)
+        one = layer(kind, {"tone_map": "view", "pixels": True}, **attributes, size=90.0)
     assert np.abs(render([one], FACING, View(**PLAIN))[60, 80] - tone_mapped(np.ones(3))).max() < 2
-    one.style.change("tone_mapped", False)
+    one.style.change("tone_map", "none")
     assert np.array_equal(render([one], FACING, View(**PLAIN))[60, 80], (255, 255, 255))
 
 
@@ -255,3 +255,32 @@ def test_which_layers_are_display_referred(layer: Make) -> None:
         layer("marks", position=ENDS, size=0.1),
     ]
     assert [one.drawing.display_referred for one in shown] == [True] * 3
+
+
+@pytest.mark.parametrize("tone_map", ["film", "agx", "neutral"])
+def test_a_tone_map_of_the_layer_is_that_of_the_view(layer: Make, render: Draw, tone_map: str) -> None:
+    """Colors of all layers are those of light through the tone map of the view; splats have only their own."""
+    shown = patches(layer)
+    del shown["tensor"]  # has none of its own
+    layers = [one for one, _ in shown.values()]
+    for one in layers:
+        one.style.change("colormap", "turbo")
+    for fraction in (0.1, 0.6, 0.9):
+        images = {}
+        for own, view in ((tone_map, "none"), ("view", tone_map)):
+            for one in layers:
+                one.style.change("range", (0.5 - fraction, 1.5 - fraction))
+                one.style.change("brightness", 1.5)
+                one.style.change("tone_map", tone_map if own == "view" and one.name == "splats" else own)
+            images[own] = render(layers, FACING, View(**PLAIN, tone_map=view), (400, 300)).astype(int)[150]
+        at = {name: round(200 + x / FACING.pixel(300) - 0.5) for name, (_, x) in shown.items()}
+        expected = images["view"][at["discs"]]
+        for name, column in at.items():
+            assert np.abs(images[tone_map][column] - expected).max() <= 1, name
+            assert np.abs(images["view"][column] - expected).max() <= 1, name
+
+
+def test_without_a_tone_map_what_blends_may_be_brighter_than_white(layer: Make, render: Draw) -> None:
+    bright = square(layer, (128, 128, 128), opacity=0.5, brightness=10.0)
+    expected = 0.5 * (1.055 * (10.0 * ((128 / 255 + 0.055) / 1.055) ** 2.4) ** (1 / 2.4) - 0.055)
+    assert np.abs(render([bright], FACING, View(**PLAIN))[60, 80] - 255 * expected).max() <= 1.0

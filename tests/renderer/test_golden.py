@@ -143,7 +143,7 @@ def test_lines(layer, render):
 def test_trails(layer, render):
     angle, radius = np.random.default_rng(8).uniform((0, 0.3), (6.28, 1.2), (120, 2)).T
     with Tensor.zeros((120, 3), name="stars") as stars:
-        style = {"length": 40, "brightness": 2.0, "tone_mapped": True, "colormap": "plasma"}
+        style = {"length": 40, "brightness": 2.0, "tone_map": "view", "colormap": "plasma"}
         trails = layer("trails", style, position=stars, color=radius.astype(np.float32), width=2.5)
         for step in range(45):
             turned = angle + 0.02 * step / radius**1.5

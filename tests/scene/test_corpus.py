@@ -17,7 +17,7 @@ from vertigrad import resources
 from vertigrad.models import registry as models
 from vertigrad.renderer.layers import registry as layers
 from vertigrad.scene import Scene, load, trust
-from vertigrad.scene.renamed import ANIMATION, CHOICES, MODELS, OUTPUTS, PARAMETERS, renewed_path
+from vertigrad.scene.renamed import ANIMATION, CHOICES, MODELS, OUTPUTS, PARAMETERS, SWITCHES, renewed_path
 
 FOLDER = Path(__file__).parent / "corpus"
 MEANINGS = FOLDER / "meanings.json"
@@ -124,8 +124,8 @@ def renewed_parameters(values: dict[str, Any], section: str, kind: str) -> dict[
     names, found = PARAMETERS.get((section, kind), {}), {}
     for key, value in values.items():
         name = names.get(key, key)
-        choices = CHOICES.get((section, kind, name), {})
-        found[name] = choices.get(value, value) if isinstance(value, str) else value
+        choices = CHOICES.get((section, kind, name), {}) | SWITCHES.get((section, kind, name), {})
+        found[name] = choices.get(value, value) if isinstance(value, str | bool) else value
     return found
 
 

@@ -83,6 +83,30 @@ def test_keys_and_outputs_of_their_types_alone_are_renamed() -> None:
     assert renewed(others) == others
 
 
+def test_a_switch_that_became_a_choice_is_read_as_its_choice(tmp_path: Path) -> None:
+    old = """version = 1
+[models.stars]
+type = "nbody"
+[layers.dots]
+type = "marks"
+position = "stars.position"
+tone_mapped = true  # light
+[layers.paths]
+type = "trails"
+position = "stars.position"
+tone_mapped = false
+[presets.plain]
+"layers.dots.tone_mapped" = false
+"""
+    new = old.replace("tone_mapped = true", 'tone_map = "view"').replace("tone_mapped = false", 'tone_map = "none"')
+    new = new.replace('tone_mapped" = false', 'tone_map" = "none"')
+    assert renewed(old) == new and renewed(new) == new
+    path = tmp_path / "old.toml"
+    path.write_text(old)
+    assert load(path, sets=["layers.paths.tone_mapped=true"]).layers["paths"].style.tone_map == "view"
+    assert [one.style.tone_map for one in load(path).layers.values()] == ["view", "none"]
+
+
 def test_a_renamed_type_is_read_with_its_parameters() -> None:
     text = (
         'version = 1\n[models.nbody_far]\ntype = "nbody_far"  # a tree\nrate = 2.0\n[layers.rate]\ntype = "nbody_far"\n'

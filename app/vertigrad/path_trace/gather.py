@@ -66,6 +66,10 @@ def gather(layers: Sequence[Layer], moment: Moment = AT_REST) -> Gathered:
         if isinstance(drawing, ImageDrawing) and drawing.style.placement == "front":
             overlays.append(layer)
             continue
+        if drawing.tone_map != "none":
+            left_out.append(
+                f"layer {layer.name!r}: its tone map {drawing.tone_map!r} is not path-traced; its colors are light"
+            )
         if isinstance(drawing, VolumeDrawing):
             layer.prepare()
             arrays = read(field.tensor for field in drawing.fields.values())

@@ -71,15 +71,17 @@ PARAMETERS: Mapping[tuple[str, str], Names] = {  # by section and type; the view
     ("models", "wind"): {"centre": "center"},
     ("layers", "arrows"): _ARROWS,
     ("layers", "image"): {"centre": "center", "place": "placement", "share": "screen_fraction"},
+    **{("layers", kind): {"tone_mapped": "tone_map"} for kind in ("lines", "marks", "slices")},
     ("layers", "splats"): {"dense": "opacity_scale", "dimmed": "antialiased"},
     ("layers", "streamlines"): {
         "rows": "vertices",
         "ways": "direction",
         "pulse": "dashes",
+        "tone_mapped": "tone_map",
         "pulse_length": "dash_spacing",
         "pulse_speed": "dash_speed",
     },
-    ("layers", "trails"): {"every": "sample_interval"},
+    ("layers", "trails"): {"every": "sample_interval", "tone_mapped": "tone_map"},
     ("layers", "vectors"): _ARROWS,
     ("layers", "volume"): {"forward": "anisotropy", "detail": "steps_per_cell"},
     ("view", ""): {
@@ -96,6 +98,11 @@ CHOICES: Mapping[tuple[str, str, str], Names] = {  # by section, type and parame
     ("models", "lattice_boltzmann", "sides"): {"repeat": "periodic"},
     ("view", "", "theme"): {"own": "custom"},
 }
+_UNLIT = ("lines", "marks", "slices", "streamlines", "trails")
+SWITCHES: Mapping[tuple[str, str, str], Mapping[bool, str]] = {  # that are choices now, by their new names
+    ("layers", kind, "tone_map"): {False: "none", True: "view"} for kind in _UNLIT
+}
+_WRITTEN = {"true": True, "false": False}
 ANIMATION: Names = {"rate": "frequency"}  # keys of an animation
 DETAILS: Names = {"soft_min": "slider_min", "soft_max": "slider_max"}  # of a parameter of a model of type "wgsl"
 OUTPUTS: Mapping[str, Names] = {  # by type of model
@@ -140,6 +147,10 @@ def _changes(text: str) -> list[tuple[int, int, str]]:
             quote = text[start] if text[start] in "\"'" else ""
             changes.append((start, end, f"{quote}{new_path[-1]}{quote}"))
     for path, (start, end) in source_map.values.items():
+        if (switch := _WRITTEN.get(text[start:end])) is not None:
+            if (new := renewed_value(path, switch, types)) is not switch:
+                changes.append((start, end, f'"{new}"'))
+            continue
         quote, value = text[start], text[start + 1 : end - 1]
         if quote in "\"'" and (new := renewed_value(path, value, types)) != value:
             changes.append((start, end, f"{quote}{new}{quote}"))
@@ -181,23 +192,26 @@ def types_of(values: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 
 
 def renewed_value(path: KeyPath, value: Any, types: Types) -> Any:
-    """A value with new names, if it is the name of an output or a choice."""
-    if not isinstance(value, str):
+    """A value with new names, if it is the name of an output, a choice, or a switch that became one."""
+    if not isinstance(value, str | bool):
         return value
-    model, dot, output = value.partition(".")
+    model, dot, output = value.partition(".") if isinstance(value, str) else ("", "", "")
     if output in (names := OUTPUTS.get(types.get(("models", model), ""), {})):
         return model + dot + names[output]
     match path:
         case ("models", _, "type"):
-            return MODELS.get(value, value)
+            return MODELS.get(str(value), value)
         case ("presets", _, str(key)):
             path = _parameter(key) or path
     match renewed_path(path, types):
         case ("view", str(key)):
-            return CHOICES.get(("view", "", key), {}).get(value, value)
+            parameter = "view", "", key
         case (str(section), str(name), str(key)):
-            return CHOICES.get((section, types.get((section, name), ""), key), {}).get(value, value)
-    return value
+            parameter = section, types.get((section, name), ""), key
+        case _:
+            return value
+    choices: Mapping[Any, str] = (SWITCHES if isinstance(value, bool) else CHOICES).get(parameter, {})
+    return choices.get(value, value)
 
 
 def _parameter(key: str) -> tuple[str, ...] | None:

@@ -23,7 +23,7 @@ from .base import Attribute, AttributeSpec, Frame
 from .box import Vector
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
-from .styles import SYMMETRIC, Range, ends
+from .styles import SYMMETRIC, VIEW, Range, ends
 
 
 class Closable(Protocol):
@@ -117,7 +117,13 @@ class Drawing(ABC):
     @property
     def is_display_referred(self) -> bool:
         """Whether colors are shown without exposure, tone mapping and bloom, with this style."""
-        return not getattr(self.style, "tone_mapped", True)
+        return getattr(self.style, "tone_map", VIEW) != VIEW
+
+    @property
+    def tone_map(self) -> str:
+        """The layer's own tone map: "none" if it has none, or that of the view."""
+        own = getattr(self.style, "tone_map", VIEW)
+        return "none" if own == VIEW else own
 
     @property
     def is_deferred(self) -> bool:
@@ -194,7 +200,7 @@ class Drawing(ABC):
         self._textures = [resource for _, resource in textures]
         kinds += [kind for kind, _ in textures]
         kinds += ["texture", "sampler"] if self.extent else []
-        variant = {"COLORMAPPED": self.extent is not None, **(defines or {})}
+        variant = {"COLORMAPPED": self.extent is not None, "TONE_MAP": self.tone_map, **(defines or {})}
         self.pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
 
     def is_outdated(self) -> bool:
@@ -320,7 +326,7 @@ class Drawing(ABC):
         self.extent = None
 
     def _rebuild_values(self) -> list[object]:
-        return [getattr(self.style, name) for name in self.rebuilds]
+        return [self.tone_map, *(getattr(self.style, name) for name in self.rebuilds)]
 
     def _record_plan(self, key: tuple[object, ...]) -> None:
         plan = Plan(f"{self.name}.plan")

@@ -59,6 +59,7 @@ class ImageStyle(Params):
     range: Range = styles.color_range()
     opacity: float = number(1.0, min=0.0, max=1.0, doc="0: transparent, 1: opaque")
     brightness: float = styles.brightness()
+    tone_map: str = styles.TONE_MAP
 
 
 class ImageDrawing(Drawing):
@@ -101,10 +102,6 @@ class ImageDrawing(Drawing):
         """Column and row of a pixel, counted from the upper left."""
         return row % self.pixels.shape[1], row // self.pixels.shape[1]
 
-    @property
-    def is_display_referred(self) -> bool:
-        return True
-
     def draw_call(self, pass_: wgpu.GPURenderPassEncoder) -> None:
         pass_.draw(4)
 
@@ -130,7 +127,8 @@ class ImageDrawing(Drawing):
 class ImageLayer(Layer):
     """A rectangle with the pixels of a tensor.
 
-    It is display-referred: the screen shows the bytes of the tensor. When picking, pixels count as rows.
+    It is display-referred, without a `tone_map`: the screen shows the bytes of the tensor.
+    When picking, pixels count as rows.
     """
 
     Style = ImageStyle

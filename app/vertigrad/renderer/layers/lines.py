@@ -38,7 +38,7 @@ class LinesStyle(Params):
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness(doc="factor of the color; not of tubes")
-    tone_mapped: bool = styles.TONE_MAPPED
+    tone_map: str = styles.TONE_MAP
     tube: bool = switch(False, doc="draw lit tubes that cast shadows, with widths in world units")
     roughness: float = styles.roughness(0.4, "of tubes; 0.05: polished, 1: matte")
 

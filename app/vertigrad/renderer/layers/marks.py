@@ -42,7 +42,7 @@ class MarksStyle(Params):
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
-    tone_mapped: bool = styles.TONE_MAPPED
+    tone_map: str = styles.TONE_MAP
     glow: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: alpha blending, 1: additive blending")
     hardness: float = number(0.0, min=0.0, max=1.0, doc="of sprites; 0: fades from the center, 1: only near the edge")
 

@@ -35,7 +35,7 @@ class SlicesStyle(BoxStyle):
     )
     hidden_below: float = number(0.0, min=0.0, max=1.0, doc="fraction of the range below which nothing is drawn")
     brightness: float = styles.brightness()
-    tone_mapped: bool = styles.TONE_MAPPED
+    tone_map: str = styles.TONE_MAP
 
 
 class SlicesDrawing(FieldDrawing):

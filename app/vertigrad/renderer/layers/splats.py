@@ -54,6 +54,7 @@ class SplatsStyle(Params):
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
+    tone_map: str = styles.OWN_TONE_MAP
     blur: float = number(
         0.3, min=0.0, max=16.0, slider_max=2.0, unit="pixels²", doc="variance of the low-pass filter on the screen"
     )
@@ -106,7 +107,7 @@ class SplatsDrawing(Drawing):
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
         self.shades = self.style.has_shadows
-        defines = self._components | {"SHADOWED": self.shades}
+        defines = self._components | {"SHADOWED": self.shades, "TONE_MAP": self.tone_map}
         self.create(RECIPE, storage=[self.order, self.size, *read], defines=defines)
         self.tiles: SplatTiles | None = None
         if blends_in_tiles(self.gpu, rows):

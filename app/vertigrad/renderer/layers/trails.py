@@ -36,7 +36,7 @@ class TrailsStyle(Params):
     colormap_flip: bool = styles.COLORMAP_FLIP
     range: Range = styles.color_range()
     brightness: float = styles.brightness()
-    tone_mapped: bool = styles.TONE_MAPPED
+    tone_map: str = styles.TONE_MAP
     fade: float = number(1.0, min=0.0, max=1.0, doc="transparency at the end of a trail")
     taper: float = number(0.7, min=0.0, max=1.0, doc="how much thinner trails are at their end")
 
