@@ -56,7 +56,7 @@ def _extra_around(f: Doubles, distance: Doubles) -> Doubles:
     rows, columns = distance.shape
     wet = distance > 0.0
     sums = np.pad(np.stack([np.where(wet, f.sum(axis=0), 0.0), wet]), ((0, 0), (1, 1), (1, 1)), mode="edge")
-    total, count = sum(sums[:, 1 + y : 1 + y + rows, 1 + x : 1 + x + columns] for x, y in C[1:])
+    total, count = np.sum([sums[:, 1 + y : 1 + y + rows, 1 + x : 1 + x + columns] for x, y in C[1:]], axis=0)
     return total / np.maximum(count, 1.0)
 
 
