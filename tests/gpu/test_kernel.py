@@ -422,3 +422,20 @@ def test_unused_kernels_are_evicted_from_the_cache(monkeypatch: pytest.MonkeyPat
     assert dropped() is None and optimizer(DECOUPLED=10) is held
     assert len(kernel_module._recent) <= kernel_module.MOST_KERNELS
     assert {held, *others} <= set(kernel_module.loaded({"learn/optimize.wgsl"}))
+
+
+def test_kernels_compute_in_f64_where_the_adapter_can(gpu: Gpu) -> None:
+    """In f32, 1 + 1e-12 is 1, and the square root of 1e80 does not exist."""
+    if "shader-f64" not in gpu.adapter.adapter.features:
+        pytest.skip("no f64 here")
+    source = """
+    @group(0) @binding(0) var<storage, read_write> x: array<f32>;
+    @compute @workgroup_size(1) fn main() {
+        let small = 1e-12lf * f64(x[0]);
+        x[0] = f32((1.0lf + small - 1.0lf) * 1e12lf);
+        x[1] = f32(sqrt(f64(x[1]) * 1e80lf) / 1e40lf);
+    }
+    """
+    with Tensor.from_numpy(np.array([3, 4], np.float32)) as x:
+        Kernel(source, "main", "doubles")(1, x=x)
+        assert x.numpy() == pytest.approx([3, 2], rel=1e-3)
