@@ -1,6 +1,7 @@
 // The channels of a tensor side by side in one image. A workgroup has a chunk of a cell: of a channel and the gaps right of
 // and below it; in the last row some cells may have no channel.
-// In: PASS: "ranges" finds the least and the greatest finite value of each chunk, of all tensors, "image" writes the pixels;
+// In: PASS: "ranges" finds the least and the greatest finite value of each chunk, of all tensors, multiplied by SMALLER,
+//     "image" writes the pixels;
 //     SCALE: "" writes values as they are; "alone" scales each channel from its range to 0 to 1, which the one workgroup
 //     of the channel finds itself; "pairs" does so by the ranges of its chunks;
 //     SOURCES, names and dtypes of what is read: `source`, and others whose values count in the ranges.
@@ -12,7 +13,8 @@ enable f16;
 //% set WORKGROUP = 256
 //% include "common/widest.wgsl"
 
-// Of values when they are scaled: differences do not overflow, and none is beyond 2^126, by which GPUs divide inexactly.
+// Of values before their range is found: differences do not overflow, and none is beyond 2^126, by which GPUs divide
+// inexactly. Of the ends of a range it would be too late: it may be taken out of their difference, which then overflows.
 const SMALLER = 0.0625;
 
 struct Params {
@@ -61,7 +63,7 @@ fn range_of(channel: u32, begin: u32, end: u32, lane: u32) -> vec2f {
     var mine = EMPTY_RANGE;
     for (var i = begin + lane; i < end; i += ${WORKGROUP}u) {
         //% for name, _ in SOURCES
-        mine = with_value(mine, ${name}_value(channel, i));
+        mine = with_value(mine, SMALLER * ${name}_value(channel, i));
         //% endfor
     }
     return widest(mine, lane);
@@ -100,7 +102,7 @@ fn main(
     _ = range_of_chunks(min(channel, params.channels - 1u), lane);
     //% endif
     //% if SCALE
-    let range = SMALLER * workgroupUniformLoad(&found[0]);
+    let range = workgroupUniformLoad(&found[0]);
     let size = max(range.y - range.x, 1e-31);  // smaller differences are none
     //% endif
     let corner = vec2u(channel % params.columns, channel / params.columns) * params.cell;

@@ -504,7 +504,7 @@ def test_an_edited_kernel_copies_shared_blocks_on_write(galaxy, project):
 
 def make_red(path: Path) -> None:
     text = path.read_text()
-    body = text.index("{\n", text.index("fn post_process_fragment")) + 2
+    body = text.index("{\n", text.index("fn post_processed")) + 2
     path.write_text(text[:body] + "    if true { return vec4f(1.0, 0.0, 0.0, 1.0); }\n" + text[body:])
 
 
@@ -559,7 +559,7 @@ def image(session: Session, renderer: Renderer, offscreen: Offscreen) -> np.ndar
     [
         ("draw/points.wgsl", "fn solid_fragment(", "fn solid_fragments("),
         ("draw/points.wgsl", "fn distant_vertex(", "fn distant_vertices("),
-        ("draw/post_process.wgsl", "fn post_process_fragment(", "fn tone_mapped_fragment("),
+        ("draw/post_process.wgsl", "fn post_processed(", "fn post_process("),
         ("draw/bloom.wgsl", "fn shrink(", "fn shrunk("),
         ("common/fullscreen.wgsl", "vec4f(", "vec4q("),
     ],
@@ -602,7 +602,7 @@ def test_shaders_are_edited_of_which_only_pipelines_in_use_are_left(steady: Gpu,
         for number in range(pipelines.CACHED):
             pipelines.draw_cache(steady).get(("another", number), object)
 
-    name, good, broken = "draw/post_process.wgsl", "fn post_process_fragment(", "fn tone_mapped_fragment("
+    name, good, broken = "draw/post_process.wgsl", "fn post_processed(", "fn post_process("
     with Session(steady, project / "scenes" / "nbody.toml", ["galaxy.count=64"]) as session:
         session.post(Play(False))
         renderer, offscreen = Renderer(steady, FORMAT), Offscreen(steady, (64, 48))
