@@ -41,6 +41,7 @@ class Everything(Params):
     tilt: float = angle(30, min=-180, max=180)
     frozen: bool = switch(False)
     start: Literal["disc", "ball"] = choice("disc", ("disc", "ball"))
+    side: Literal["512", "1024"] = choice("512", ("512", "1024"))
     label: str = text("")
     tint: tuple[float, float, float] = color("#336699")
     drift: tuple[float, float, float] = vector((0, 1, 2), min=-5, max=5, unit="m")
@@ -79,6 +80,7 @@ def refusal(**values) -> str:
         ("tilt", -180, -180.0),
         ("frozen", True, True),
         ("start", "ball", "ball"),
+        ("side", 1024, "1024"),
         ("tint", "#fff", (1.0, 1.0, 1.0)),
         ("tint", [0, 0.5, 1], (0.0, 0.5, 1.0)),
         ("tint", "#0000FF", (0.0, 0.0, 1.0)),
@@ -122,6 +124,8 @@ def test_accepted(name, value, expected):
         ("start", "disk", '"disk" is not one of the choices; did you mean "disc"?'),
         ("start", "zzz", '"zzz" is not one of the choices; known: ball, disc'),
         ("start", 1, "expected one of disc, ball, got 1 (integer)"),
+        ("side", 2048, "expected one of 512, 1024, got 2048 (integer)"),
+        ("side", True, "expected one of 512, 1024, got true (boolean)"),
         ("label", 5, "expected text in quotes, got 5 (integer)"),
         ("tint", "#12345", 'expected a color like "#3366cc", got "#12345" (string)'),
         ("tint", "red", 'expected a color like "#3366cc", got "red" (string)'),

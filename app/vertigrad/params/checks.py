@@ -53,6 +53,8 @@ def _switch(spec: ParamSpec, value: Any) -> bool:
 
 
 def _choice(spec: ParamSpec, value: Any) -> str:
+    if type(value) is int and str(value) in spec.choices:
+        return str(value)  # 1024 is "1024"
     if not isinstance(value, str):
         raise _wrong("one of " + ", ".join(spec.choices), value, spec)
     if value not in spec.choices:
