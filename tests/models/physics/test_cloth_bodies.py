@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from vertigrad import Tensor, ops
-from vertigrad.gpu import Gpu
-from vertigrad.models import registry
 from vertigrad.models.reference import obstacle as reference
 
 FRAME = 1.0 / 60.0
 FREE = {"gravity": 0.0, "drag": 0.0, "damping": 0.0}
 DENSITY, EDGE, ROWS = 2.0, 0.6, 14  # of the cloth: kg/m², meters, vertices along an edge
 SHEET: dict[str, Any] = {"width": EDGE, "length": EDGE, "resolution": ROWS, "pins": "none", "density": DENSITY}
-
-
-@pytest.fixture
-def make(gpu: Gpu) -> Iterator[Callable[..., Any]]:
-    with ExitStack() as stack:
-
-        def make_model(type_: str, inputs: dict[str, Tensor] | None = None, **values: Any) -> Any:
-            kind = registry.types()[type_]
-            model = kind("model", kind.Params.parse(values), inputs or {}, 1)
-            stack.callback(model.close)
-            return model
-
-        yield make_model
 
 
 def outputs(model: Any, name: str) -> np.ndarray:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,6 @@ import pytest
 
 from vertigrad import Tensor, ops
 from vertigrad.errors import InputError
-from vertigrad.gpu import Gpu
-from vertigrad.models import registry
 from vertigrad.models.physics.obstacle_mass import rigid
 from vertigrad.models.reference import obstacle as reference
 from vertigrad.scripting.scene import Scene
@@ -25,19 +22,6 @@ POOL: dict[str, Any] = {
     "spacing": 0.06,
     "artificial_viscosity": 0.1,
 }
-
-
-@pytest.fixture(scope="module")
-def make(gpu: Gpu) -> Iterator[Callable[..., Any]]:
-    with ExitStack() as stack:
-
-        def make_model(type_: str, inputs: dict[str, Tensor] | None = None, **values: Any) -> Any:
-            kind = registry.types()[type_]
-            model = kind("model", kind.Params.parse(values), inputs or {}, 1)
-            stack.callback(model.close)
-            return model
-
-        yield make_model
 
 
 def outputs(model: Any, name: str) -> np.ndarray:
@@ -63,14 +47,14 @@ def immersed(height: float, radius: float, volume: float, area: float) -> float:
 
 
 @pytest.fixture(scope="module")
-def pool(make: Callable[..., Any]) -> tuple[Any, Any]:
+def pool(make_for_all: Callable[..., Any]) -> tuple[Any, Any]:
     """Two spheres in water, one of half its density and a heavy one on the floor."""
-    heavy = make("obstacle", size=(0.24, 0.24, 0.24), position=(0.14, 0.5, 0.14), density=2500.0)
-    light = make(
+    heavy = make_for_all("obstacle", size=(0.24, 0.24, 0.24), position=(0.14, 0.5, 0.14), density=2500.0)
+    light = make_for_all(
         *("obstacle", {"others": heavy.outputs()["obstacle"]}),
         **{"size": (2 * RADIUS,) * 3, "position": (0.46, 0.54, 0.46), "density": 500.0},
     )
-    return light, make("fluid", {"obstacle": light.outputs()["obstacle"]}, **POOL)
+    return light, make_for_all("fluid", {"obstacle": light.outputs()["obstacle"]}, **POOL)
 
 
 @pytest.mark.turns(4)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from vertigrad import Tensor
 from vertigrad.errors import InputError
 from vertigrad.gpu import Gpu
-from vertigrad.models import Model, registry
 from vertigrad.models.reference import obstacle as reference
 
 Make = Callable[..., Any]
@@ -41,29 +39,12 @@ VALUES: dict[str, dict[str, Any]] = {  # each around the origin's vertical, over
 }
 
 
-@pytest.fixture
-def make(steady: Gpu) -> Iterator[Make]:
-    with ExitStack() as stack:
-
-        def make_model(type_: str, inputs: dict[str, Tensor] | None = None, **values: Any) -> Model:
-            kind = registry.types()[type_]
-            model = kind("model", kind.Params.parse(values), inputs or {}, 1)
-            stack.callback(model.close)
-            return model
-
-        def make_obstacle(kind: str, **values: Any) -> Any:
-            placed: dict[str, Any] = {
-                "position": AT,
-                "rotation": TURNED,
-                "size": (EDGE, 1.2 * EDGE, 0.8 * EDGE),
-            } | values
-            if kind in reference_samples():
-                tensor = stack.enter_context(Tensor.from_numpy(reference_samples()[kind]))
-                return make_model("obstacle", {kind: tensor}, **placed)
-            return make_model("obstacle", shape=kind, **placed)
-
-        make_model.obstacle = make_obstacle  # type: ignore[attr-defined]
-        yield make_model
+def placed(make: Make, kind: str, **values: Any) -> Any:
+    """A model obstacle: a shape, or of reference samples."""
+    at: dict[str, Any] = {"position": AT, "rotation": TURNED, "size": (EDGE, 1.2 * EDGE, 0.8 * EDGE)} | values
+    if kind in reference_samples():
+        return make("obstacle", {kind: reference_samples()[kind]}, **at)
+    return make("obstacle", shape=kind, **at)
 
 
 def reference_samples() -> dict[str, np.ndarray]:
@@ -112,7 +93,7 @@ def allowance(model: Any, name: str) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_enters_an_obstacle_and_it_is_where_it_is_placed(make: Make, kind: str, name: str) -> None:
     at = (AT[0], 0.05, AT[2]) if name == "lattice_boltzmann" else AT
-    obstacle = make.obstacle(kind, position=at)
+    obstacle = placed(make, kind, position=at)
     model = make(name, {"obstacle": obstacle.outputs()["obstacle"]}, **VALUES[name])
     where = now(obstacle)
     if name in ("smoke", "lattice_boltzmann"):
@@ -164,7 +145,7 @@ def test_a_moved_obstacle_pushes(make: Make, name: str) -> None:
     """What is ahead of it takes on its velocity, about, and does not get inside; steps agree with the reference."""
     start, axis = np.array([-0.1, 0.0 if name == "lattice_boltzmann" else 0.25, 0.0]), int(name == "cloth")
     still = {"rotation": (0.0, 0.0, 0.0), "size": (0.3, 0.3, 0.3)}
-    obstacle = make.obstacle("sphere", position=tuple(start), **still)
+    obstacle = placed(make, "sphere", position=tuple(start), **still)
     model = make(name, {"obstacle": obstacle.outputs()["obstacle"]}, **VALUES[name] | PUSHED[name])
     run(obstacle, model, 1)
     for step in range(8):
@@ -185,7 +166,7 @@ def test_a_moved_obstacle_pushes(make: Make, name: str) -> None:
 @pytest.mark.parametrize("speed", [3.0, 12.0])
 def test_what_a_fast_obstacle_moves_is_finite(make: Make, speed: float, kind: str, name: str) -> None:
     """Moved for a frame, and back and forth, in all models: their states and diagnostics."""
-    obstacle = make.obstacle(kind, rotation=(0.0, 0.0, 0.0))
+    obstacle = placed(make, kind, rotation=(0.0, 0.0, 0.0))
     model = make(name, {"obstacle": obstacle.outputs()["obstacle"]}, **VALUES[name])
     at = np.array(AT)
     for direction in (0, 1, 0, 0, *[-1, 1, 1, -1] * 4):
@@ -199,13 +180,13 @@ def test_what_a_fast_obstacle_moves_is_finite(make: Make, speed: float, kind: st
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_placement_agrees_with_its_reference_and_what_is_drawn(make: Make, kind: str) -> None:
-    obstacle = make.obstacle(kind, scale=1.5)
+    obstacle = placed(make, kind, scale=1.5)
     for comparison in obstacle.compare_with_reference():
         assert comparison.holds, str(comparison)
 
 
 def test_velocities_follow_from_the_change_of_the_placement(make: Make) -> None:
-    obstacle = make.obstacle("box")
+    obstacle = placed(make, "box")
     obstacle._params.position, obstacle._params.rotation = (0.2, 0.25, 0.1), (0.0, 0.0, 3.0)
     obstacle._params.rotation = tuple(np.add(TURNED, (0.0, 0.0, 3.0)))
     obstacle.step(0.1)
@@ -233,7 +214,7 @@ def test_inputs_that_are_no_obstacles_are_refused(make: Make, steady: Gpu) -> No
 
 def test_an_iteration_of_the_fluid_is_three_dispatches(make: Make) -> None:
     """Also those that do nothing take time; obstacles are loaded by the one that accelerates the fluid."""
-    obstacle = make.obstacle("box").outputs()["obstacle"]
+    obstacle = placed(make, "box").outputs()["obstacle"]
     short, long = (make("fluid", {"obstacle": obstacle}, iterations=n, **VALUES["fluid"]) for n in (8, 12))
     judged = 1
     assert len(long._step) - len(short._step) == 4 * 3 + judged
