@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,15 +13,11 @@ import onnx
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
-from ..errors import Beyond32Bits, InputError, Redecided, UnsupportedOp
-from ..gpu.compiling import compile_kernels
-from ..ops.words import Words
-from ..progress import portion
-from ..tensor import Tensor, f16, f32, u32
+from ..errors import InputError, UnsupportedOp
+from ..tensor import Tensor, f16, f32
 from . import lowerings, reader
 from .files import prepare, read_prepared
-from .fold import SMALL_INTEGER
-from .inputs import TEXT, Feed, all_parts, checked, elem_of, parts_of, sizes_of
+from .inputs import Feed, checked, elem_of, sizes_of
 from .inside import (
     InnerTensor,
     computed_by,
@@ -32,20 +27,15 @@ from .inside import (
     inner_tensors,
     nested_tensors,
     require_computed,
-    why_absent,
 )
-from .inspected import HeldTensors, Inspected
 from .node import DataDependent
 from .probe import Probe, is_finite
-from .program import Program, upload
-from .stages import Stages
-from .trace import Trace
-from .unit_axes import UnitAxes, declared_sizes
-from .values import INPUT_BOUND, LIMIT, STORAGE, WIDE, Value, constant, to_storage, type_name
+from .program import Program
+from .recorded import Recorded
+from .recording import Loaded, Recording
+from .values import STORAGE, to_storage, type_name
 
 assert lowerings.LOWERINGS  # imported for what they register
-RECORDING = 0.3  # part of a network's progress; the rest is compiling
-CACHED_PROGRAMS = 4  # programs for different shapes that a network caches
 
 
 class OutputShape(NamedTuple):
@@ -75,25 +65,22 @@ class Network(Closing):
         if isinstance(model, onnx.ModelProto):
             self.source, self._folder = model.graph.name or "network", None
             reader.check(model, self.source)
-            self._model, self._versions = prepare(model, self.source, float64_as_f32)
+            prepared = prepare(model, self.source, float64_as_f32)
         else:
             path = Path(model)
             self.source, self._folder = str(path), path.parent
-            self._model, self._versions = read_prepared(path, float64_as_f32)
+            prepared = read_prepared(path, float64_as_f32)
+        self._model = prepared.model
         self.dims = dict(dims or {})
         self._own_outputs = len(self._model.graph.output)
-        self._masked: tuple[str, ...] = ()
-        self._nested: frozenset[str] = frozenset()  # what is shown of branches, bodies of loops and sequences
-        self.show_inside(inside)
         initialized = {tensor.name for tensor in self._model.graph.initializer}
         self._entries = [entry for entry in self._model.graph.input if entry.name not in initialized]
         for entry in self._entries:
             if elem_of(entry) not in onnx.TensorProto.DataType.values()[1:]:
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
-        self._known: frozenset[str] = frozenset()  # inputs that shapes depend on: a program holds for their numbers
-        self._wide: frozenset[str] = frozenset()  # inputs and casts whose integers did not fit 32 bits
-        self._programs: dict[Any, Program] = {}  # the one used last at the end
-        self._in_use: set[Program] = set()  # programs that callers hold
+        self._loaded = Loaded(self.source, *prepared, self._folder, self._entries)
+        self._recorded = Recorded(self._loaded)
+        self.show_inside(inside)
 
     @property
     def inputs(self) -> dict[str, tuple[np.dtype, tuple[int | str | None, ...] | None]]:
@@ -159,7 +146,7 @@ class Network(Closing):
         require_computed(graph, [name for name in (*inner, *masked) if name not in nested], self.source)
         del graph.output[self._own_outputs :]
         expose(graph, [name for name in inner if name not in nested])
-        self._masked, self._nested = tuple(masked), frozenset(nested)
+        self._loaded.masked, self._loaded.nested = frozenset(masked), frozenset(nested)
 
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.
@@ -203,9 +190,19 @@ class Network(Closing):
         self._checked(arrays)
         tensors = {name: value for name, value in inputs.items() if isinstance(value, Tensor)}
         try:
-            program = self._record(
-                arrays, tensors, frozenset(constants), can_read, probe, bounds, leaf, most_held, ablated=ablated
-            )
+            program = Recording(
+                self._loaded,
+                arrays,
+                tensors=tensors,
+                constants=frozenset(constants),
+                wide=self._recorded.wide,
+                can_read=can_read,
+                probe=probe,
+                bounds=bounds,
+                leaf=leaf,
+                most_held=most_held,
+                ablated=ablated,
+            ).program()
         except DataDependent as needed:
             raise UnsupportedOp(self.source, [needed.reason]) from None
         program.set({name: value for name, value in inputs.items() if not isinstance(value, Tensor)})
@@ -217,192 +214,23 @@ class Network(Closing):
         It can be used until the caller or the network closes it. Raises `InputError` for inputs that do not fit, and
         `UnsupportedOp` with every node that cannot be run, before anything is.
         """
-        program = self._recorded(self._checked(inputs))
-        self._in_use.add(program)
-        return program
+        return self._recorded.program(self._checked(inputs))
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs for these inputs; waits for the GPU. Sequences are lists, an optional without a value is None.
 
         Raises as `program`, and `InputError` for numbers that pass 32 bits within the network.
         """
-        arrays = self._checked(inputs)
-        while True:
-            try:
-                return self._run(arrays)
-            except Redecided:  # recorded again, its shapes are decided by these very inputs
-                continue
-            except Beyond32Bits as error:
-                self._widen(arrays, error)
+        return self._recorded.run(self._checked(inputs))
 
     def close(self) -> None:
         """Give back every program. Idempotent."""
-        for program in self._programs.values():
-            program.close()
-        self._programs.clear()
-        self._in_use.clear()
+        self._recorded.close()
 
     # inside -----------------------------------------------------------------------------------------------------
 
-    def _run(self, arrays: Mapping[str, Feed]) -> dict[str, Any]:
-        program = self._recorded(arrays)
-        program.set(all_parts(arrays))
-        try:
-            program.replay()
-        except Redecided:
-            self._programs.pop(self._key(arrays)).close()
-            raise
-        return program.read()
-
-    def _widen(self, arrays: Mapping[str, Feed], error: Beyond32Bits) -> None:
-        """Record the network with pairs of words for what did not fit 32 bits. Raises `error` if that is impossible."""
-        before, self._wide = self._wide, self._wide | error.names
-        try:
-            if self._wide == before:
-                raise error
-            self._recorded(arrays)
-        except UnsupportedOp:
-            self._wide = before
-            raise error from None
-
-    def _key(self, feeds: Mapping[str, Feed]) -> Any:
-        """What a program is recorded for."""
-        return self._wide, *(
-            (name, array.shape, _numbers(array) if name in self._known or array.dtype == object else None)
-            for name, array in all_parts(feeds).items()
-        )
-
-    def _recorded(self, arrays: Mapping[str, Feed]) -> Program:
-        """The program for such inputs: one that was recorded lately, or a new one."""
-        while True:
-            key = self._key(arrays)
-            program = self._programs.pop(key, None)
-            if program is not None and not program.closed:
-                self._programs[key] = program
-                return program
-            try:
-                program = self._record(arrays, {}, self._known, can_read=True, most_small=SMALL_INTEGER)
-            except DataDependent as needed:
-                if needed.sources <= self._known:
-                    raise UnsupportedOp(self.source, [needed.reason]) from None
-                self._known |= needed.sources
-                continue
-            self._programs[key] = program
-            self._evict()
-            return program
-
-    def _evict(self) -> None:
-        """Close the programs that were used longest ago, but none that a caller holds."""
-        self._in_use = {program for program in self._in_use if not program.closed}
-        own = [key for key, program in self._programs.items() if program not in self._in_use]
-        for key in own[:-CACHED_PROGRAMS]:
-            self._programs.pop(key).close()
-
     def _checked(self, inputs: Mapping[str, Any]) -> dict[str, Feed]:
         return checked(self.source, self._entries, inputs, self.dims)
-
-    def _record(
-        self,
-        feeds: Mapping[str, Feed],
-        tensors: Mapping[str, Tensor],
-        known: frozenset[str],
-        can_read: bool = False,
-        probe: Probe | None = None,
-        bounds: Mapping[str, int] = MappingProxyType({}),
-        leaf: str = "",
-        most_held: int = 0,
-        most_small: int = 0,
-        ablated: Mapping[str, Sequence[int]] = MappingProxyType({}),
-    ) -> Program:
-        """`tensors` are read by the program; of the inputs named in `known` the values are constants.
-
-        With `can_read`, shapes may depend on what `feeds` makes on the GPU. Where they depend on inputs of up to
-        `most_small` elements alone, `DataDependent` is raised instead of reading: these are to be constants.
-        """
-        arrays = all_parts(feeds)
-        elems = {part: elem_of(e) for e in self._entries for part, _ in parts_of(e.name, feeds[e.name])}
-        created: dict[str, Tensor] = {}
-        wide = self._wide - tensors.keys()
-        fill = partial(upload, self.source, created, arrays, elems, wide) if can_read else None
-        stages = Stages(f"network {Path(self.source).name}", fill)
-        small = frozenset(name for name, a in arrays.items() if a.size <= most_small and name not in known)
-        has_gradient = bool(leaf) or any(tensor.requires_grad for tensor in tensors.values())
-        axes = self._unit_axes(feeds) if self._masked or most_held else None
-        inspected = Inspected(frozenset(self._masked), self._nested, probe, HeldTensors(most_held), axes, ablated)
-        trace = Trace(self.source, self._versions, stages, self._folder, small, inspected, not has_gradient, leaf, wide)
-        try:
-            values = {
-                entry.name: self._input(entry, feeds[entry.name], tensors, known, created) for entry in self._entries
-            }
-            for name, bound in bounds.items():
-                values[name].bound = bound
-            with stages.recording(), portion(0.0, RECORDING):
-                outputs = trace.graph(self._model.graph, [values.get(e.name) for e in self._model.graph.input], {})
-                if probe is not None:
-                    probe.finish()
-            refused = [*trace.refused, *_unreadable(self.outputs, outputs)]
-            if refused:
-                raise UnsupportedOp(self.source, refused)
-            if absent := sorted(self._nested - trace.nested.keys()):
-                why = why_absent(absent[0], trace.sequences, computed_by(self._model.graph))
-                raise InputError(f"{self.source}: {absent[0]!r} is not computed: {why}")
-            with portion(RECORDING, 1.0):
-                compile_kernels(stages.plans)
-            outputs_by_name = {
-                name: value for name, value in zip(self.outputs, outputs, strict=True) if value is not None
-            } | trace.nested
-        except BaseException:
-            stages.close()
-            inspected.held.close()
-            for tensor in [*created.values(), *trace.constants]:
-                tensor.close()
-            raise
-        for tensor in trace.constants:
-            tensor.close()  # the plan holds what it uses
-        return Program(trace, self._model.graph, created, outputs_by_name, elems)
-
-    def _unit_axes(self, feeds: Mapping[str, Feed]) -> UnitAxes:
-        inputs = ((sizes_of(entry), parts_of(entry.name, feeds[entry.name])) for entry in self._entries)
-        shapes = ((sizes, array.shape) for sizes, parts in inputs for _, array in parts)
-        return UnitAxes(shapes, declared_sizes(self._model.graph))
-
-    def _input(
-        self,
-        entry: onnx.ValueInfoProto,
-        value: Feed,
-        tensors: Mapping[str, Tensor],
-        known: frozenset[str],
-        created: dict[str, Tensor],
-    ) -> Value:
-        elem = elem_of(entry)
-        if value is None:
-            return Value(elem, absent=True)
-        parts = [self._part(elem, *part, tensors, known, created) for part in parts_of(entry.name, value)]
-        return Value(elem, items=parts) if isinstance(value, list) else parts[0]
-
-    def _part(
-        self,
-        elem: int,
-        name: str,
-        array: np.ndarray,
-        tensors: Mapping[str, Tensor],
-        known: frozenset[str],
-        created: dict[str, Tensor],
-    ) -> Value:
-        sources = frozenset((name,))
-        if name in known or elem == TEXT:
-            value = constant(array, elem)
-            value.sources = sources if name in self._known or elem == TEXT else frozenset()
-            return value
-        if elem not in STORAGE:
-            return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
-        if name in self._wide and name not in tensors:
-            created[name] = Tensor.empty((2, *array.shape), u32, name)
-            return Value(elem, words=Words(*created[name]), sources=sources, bound=LIMIT[elem])
-        if name not in tensors:
-            created[name] = Tensor.empty(array.shape, STORAGE[elem], name)
-        bound = INPUT_BOUND if elem in WIDE else Value.bound
-        return Value(elem, tensor=tensors.get(name, created.get(name)), sources=sources, bound=bound)
 
     def _like(self, name: str, value: Tensor | np.ndarray) -> np.ndarray:
         """An array of a tensor's shape without its bytes, in the type that the graph has for what it holds."""
@@ -415,21 +243,3 @@ class Network(Closing):
     @property
     def _elems(self) -> dict[str, int]:
         return {entry.name: elem_of(entry) for entry in self._entries}
-
-
-def _unreadable(names: Sequence[str], outputs: Sequence[Value | None]) -> list[str]:
-    """Outputs that cannot be read, though nothing that makes them was refused."""
-    return [
-        f"output {name!r}: {type_name(value.elem)} does not exist on the GPU"
-        for name, value in zip(names, outputs, strict=True)
-        if value is not None
-        and value.host is None
-        and value.tensor is None
-        and value.words is None
-        and value.items is None
-        and not value.absent
-    ]
-
-
-def _numbers(array: np.ndarray) -> Any:
-    return tuple(array.reshape(-1).tolist()) if array.dtype == object else array.tobytes()
