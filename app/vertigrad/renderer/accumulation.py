@@ -14,7 +14,7 @@ from .target import PRECISE, Target, create_view
 
 SHADER, REPROJECTION = "draw/accumulation.wgsl", "draw/reprojection.wgsl"
 SHARE = struct.Struct("<f12x")
-REPROJECTED = struct.Struct("<17f12x")  # `Reprojection` in the shader
+REPROJECTED = struct.Struct("<19f4x")  # `Reprojection` in the shader
 
 
 class Accumulation:
@@ -66,19 +66,20 @@ class Accumulation:
         self._draw(self._add, self._passes[1 - self._current], 1.0 / (index + 1))
         self._current = 1 - self._current
 
-    def reproject(self, index: int, clip: np.ndarray) -> None:
+    def reproject(self, index: int, clip: np.ndarray, jitter: tuple[float, float]) -> None:
         """Record that the contents of the target are the next image of one that moves; 0 begins with it.
 
-        `clip` is world space to clip space of this image, without what it is moved within a pixel. The target's `light`
-        must be resolved, and its depth stored; its samples must be readable one by one.
+        `clip` is world space to clip space of this image, without what it is moved within a pixel: that is `jitter`, to
+        the right and up, in half heights. The target's `light` must be resolved, and its depth stored; its samples must
+        be readable one by one.
         """
         to_before = np.eye(4) if self._clip is None else self._clip @ np.linalg.inv(clip)
         share = 1.0 if self._clip is None else 1.0 / (index + 1)
         self._clip = clip
         target, split = self._target, self.colors.split
-        kinds = ("uniform", "unfilterable", "unfilterable", "depth samples", *["samples"] * split)
+        kinds = ("uniform", "unfilterable", "unfilterable", "depth samples", *["samples", "unfilterable"] * split)
         layout = bind_group_layout(self._gpu, kinds, FRAGMENT)
-        sources = [target.light, self.light, target.depth, *([target.display] if split else [])]
+        sources = [target.light, self.light, target.depth, *([target.display, self.display] if split else [])]
         targets = [{"format": PRECISE}] * (2 if split else 1)
         pipeline = fullscreen_pipeline(
             self._gpu, REPROJECTION, "reprojection_fragment", layout, targets, defines={"SPLIT": split}
@@ -86,7 +87,8 @@ class Accumulation:
         if self._current not in self._reprojected:
             uniform = uniform_range(self._gpu, REPROJECTED.size)
             self._reprojected[self._current] = bind_group(self._gpu, layout, (uniform, *sources))
-        offset = self._gpu.uniforms.push(REPROJECTED.pack(*to_before.T.reshape(-1), share))
+        pixels = [0.5 * self.size[1] * shift for shift in (jitter[0], -jitter[1])]
+        offset = self._gpu.uniforms.push(REPROJECTED.pack(*to_before.T.reshape(-1), *pixels, share))
         with self._gpu.recorder.render_pass("post-process", self._passes[1 - self._current]) as pass_:
             pass_.set_pipeline(pipeline)
             pass_.set_bind_group(0, self._reprojected[self._current], (offset,))

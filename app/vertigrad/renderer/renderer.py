@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import wgpu
 
 from ..gpu import Gpu
 from .accumulation import Accumulation
 from .annotations.annotations import Annotations, has_annotations
 from .bloom import Bloom
-from .camera import OrbitCamera
+from .camera import Lens, OrbitCamera
 from .deferred import Deferred
 from .depth_image import DepthImage, require_depth
 from .handles import HandleDrawing, Handles
@@ -159,7 +158,7 @@ class Renderer:
             self._state = state
             source = Source(self._target.image, self._target.display)
             if sample is not None:
-                source = self._accumulate(sample, finish.glow, middle.clip(size[0] / size[1]))
+                source = self._accumulate(sample, finish.glow, middle, camera.lens, size[0] / size[1])
                 if not sample.shown:
                     return
             viewport = Viewport(target_view, corner, size, keep)
@@ -200,13 +199,14 @@ class Renderer:
         sun = opacity_camera(layers, camera, sun_in_world(view, camera), level) if view.shadows > 0.0 else None
         return self._uniforms.set_opacity(view, camera, sun, level)
 
-    def _accumulate(self, sample: Sample, glow: bool, clip: np.ndarray) -> Source:
-        """Add what was drawn to the mean of the samples; returns that. `clip` is world space to clip space."""
+    def _accumulate(self, sample: Sample, glow: bool, camera: OrbitCamera, lens: Lens, aspect: float) -> Source:
+        """Add what was drawn with `lens` to the mean of the samples of `camera`; returns that."""
         mean = self._accumulation
         if mean is None or not mean.fits(self._target):
             mean = self._accumulation = Accumulation(self._gpu, self._target)
+        clip = camera.clip(aspect)
         if sample.moving and self._target.by_sample:
-            mean.reproject(sample.index, clip)
+            mean.reproject(sample.index, clip, (lens.shift_x, lens.shift_y))
         else:
             mean.add(0 if sample.moving else sample.index, clip)
         if glow and sample.shown:
