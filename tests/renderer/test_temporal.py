@@ -114,7 +114,7 @@ def board(layer):
 
 
 def a_ball_that_passes(layer, n):
-    return layer("points", position=np.float32([[0.06 * n - 0.5, 0, 0]]), size=0.35, color="#e08040")
+    return layer("points", position=np.array([[0.06 * n - 0.5, 0, 0]], np.float32), size=0.35, color="#e08040")
 
 
 def a_globe_that_turns(layer, n):
