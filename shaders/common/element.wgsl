@@ -2,7 +2,7 @@
 // bool is stored as a u32 of 0 or 1; u8 as four to a u32, so it is written by atomics: neighbors share its word.
 
 //% macro storage(dtype, atomic=false)
-array<${ {"f32": "f32", "f16": "f16", "i32": "i32"}.get(dtype, "atomic<u32>" if atomic else "u32") }>
+array<${ {"f32": "f32", "f16": "f16", "f64": "f64", "i32": "i32"}.get(dtype, "atomic<u32>" if atomic else "u32") }>
 //%- endmacro
 
 //% macro value_type(dtype)
@@ -39,9 +39,14 @@ ${ "(" ~ value ~ " != 0u)" if dtype == "bool" else widened(value, dtype) }
 ${ "f32(" ~ value ~ ")" if dtype == "f16" else value }
 //%- endmacro
 
-// Floats become integers by truncation, held to the range of the type, NaN as 0 (to_* are in math.wgsl); integers wrap.
+// Floats become integers by truncation, held to the range of the type, NaN as 0 (to_* are in math.wgsl, double_to_* in
+// double.wgsl); integers wrap.
 //% macro convert(value, source, target)
-//% if source in ("f32", "f16") and target in ("i32", "u32", "u8")
+//% if source == "f64" and target == "f16"
+f16(double_to_f32_odd(${value}))
+//%- elif source == "f64" and target in ("f32", "i32", "u32", "u8")
+double_to_${target}(${value})
+//%- elif source in ("f32", "f16") and target in ("i32", "u32", "u8")
 to_${target}(${ "f32(" ~ value ~ ")" if source == "f16" else value })
 //%- else
 ${value_type(target)}(${value})

@@ -22,6 +22,12 @@ enable f16;
 //% if "words" in FUNCTIONS
 //% include "common/words.wgsl"
 //% endif
+//% if USES_F64
+//% include "common/double.wgsl"
+//% endif
+//% for name in FUNCTIONS if name.startswith("double_")
+//% include "common/" ~ name ~ ".wgsl"
+//% endfor
 
 struct Params {
     count: u32,

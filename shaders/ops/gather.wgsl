@@ -39,7 +39,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% if INDEX == "i32"
     index_here += select(0u, params.axis_size, index_here >= 0x80000000u);
     //% endif
-    var value = ${element.value_type(DTYPE)}(${ {"f32": "bitcast<f32>(params.missing)", "f16": "bitcast<f32>(params.missing)"}.get(DTYPE, "0") });
+    var value = ${element.value_type(DTYPE)}(${ {"f32": "bitcast<f32>(params.missing)", "f16": "bitcast<f32>(params.missing)", "f64": "bitcast<f32>(params.missing)"}.get(DTYPE, "0") });
     if index_here < params.axis_size {
         source_at += i32(index_here) * params.axis_stride;
         value = ${element.load("source", DTYPE, "u32(source_at)")};

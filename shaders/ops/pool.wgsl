@@ -11,6 +11,12 @@ enable f16;
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
 //% include "common/precise.wgsl"
+//% if VALUE == "f64"
+//% include "common/double.wgsl"
+//% include "common/double_powers.wgsl"
+//% endif
+//% set POWER = "double_power" if VALUE == "f64" else "power"
+//% set IS_NAN = "double_is_nan" if VALUE == "f64" else "is_nan"
 
 struct Params {
     count: u32,
@@ -20,7 +26,7 @@ struct Params {
     indices_offset: u32,
     count_include_pad: u32, // whether a mean is of the padding too
     is_column_major: u32,      // whether indices count along the first spatial axis first
-    power: f32,
+    power: ${"f64" if VALUE == "f64" else "f32"},
     least: ${VALUE},
     size: vec3i,         // of x, along z, y, x
     window: vec3i,
@@ -73,8 +79,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
             let x_at = params.x_offset + offset_of(params.x_strides, member, channel, position);
             let value = ${VALUE}(${element.load("x", X, "x_at")});
             //% if KIND == "max"
-            //% if VALUE == "f32"
-            let is_more = value > total || (is_nan(value) && !is_nan(total)) || found.x < 0;
+            //% if VALUE in ("f32", "f64")
+            let is_more = value > total || (${IS_NAN}(value) && !${IS_NAN}(total)) || found.x < 0;
             //% else
             let is_more = value > total || found.x < 0;
             //% endif
@@ -83,7 +89,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
             //% elif KIND == "mean"
             total += value;
             //% else
-            total += select(power(abs(value), params.power), value * value, params.power == 2.0);
+            total += select(${POWER}(abs(value), params.power), value * value, params.power == 2.0);
             //% endif
         }
     //%- endmacro
@@ -110,9 +116,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     //% endif
     //% if KIND == "mean"
-    total = total / f32(max(count, 1));
+    total = total / ${VALUE}(max(count, 1));
     //% elif KIND == "lp"
-    total = select(power(total, 1.0 / params.power), sqrt(total), params.power == 2.0);
+    total = select(${POWER}(total, 1.0 / params.power), sqrt(total), params.power == 2.0);
     //% endif
     let out_at = params.out_offset + offset_of(params.out_strides, member, channel, at);
     let result = ${element.convert("total", VALUE, OUT) if OUT != "u8" else "total"};

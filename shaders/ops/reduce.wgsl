@@ -12,6 +12,9 @@
 enable f16;
 //% endif
 //% include "common/math.wgsl"
+//% if VALUE == "f64"
+//% include "common/double.wgsl"
+//% endif
 //% set WORKGROUP = COLUMNS * ROWS
 //% set UNROLL = 4
 
@@ -32,7 +35,7 @@ struct Params {
     chunk: u32,  // elements of an output that one workgroup takes
     chunks: u32,
     identity: ${VALUE},
-    divisor: f32,  // elements that the mean is of
+    divisor: ${"f64" if VALUE == "f64" else "f32"},  // elements that the mean is of
     source_offset: u32,
     out_offset: u32,
     outer_axes: u32,

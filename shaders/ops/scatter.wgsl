@@ -113,7 +113,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         atomicMax(&out[params.out_offset + u32(linear)], i + 1u);
     }
     //% elif KIND == "gather"
-    var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16") else "0"});
+    var value = ${element.value_type(DTYPE)}(${"bitcast<f32>(0x7fc00000u + (i & 0u))" if DTYPE in ("f32", "f16", "f64") else "0"});
     if is_there {
         value = ${element.load("x", DTYPE, "params.x_offset + u32(linear)")};
     }

@@ -45,6 +45,7 @@ def reductions() -> list[Defines]:
     types = [
         *(("f32", "f32", "f32"), ("f32", "partial", "f32"), ("partial", "f32", "f32"), ("f16", "f16", "f32")),
         *(("i32", "i32", "i32"), ("u8", "u32", "u32"), ("bool", "bool", "u32"), ("partial", "partial", "u32")),
+        *(("f64", "f64", "f64"), ("f64", "partial", "f64"), ("partial", "f64", "f64")),
     ]
     finish = {"f16": "f16(total / params.divisor)", "bool": "total != 0u"}
     sums = [
@@ -120,6 +121,7 @@ COLORS = [
     {"COLOR": "vec4f", "COLOR_COMPONENTS": 4, "COLORMAPPED": False},
 ]
 DTYPES = ["f32", "f16", "i32", "u32", "bool", "u8"]
+STORED = [*DTYPES, "f64"]
 SPLATS = [
     *choices(SCALE=[0, 1, 3], ROTATION=[0, 4], OPACITY=[0, 1], COLOR=[0, 1, 3, 4], HARMONICS=[0]),
     *choices(SCALE=[3], ROTATION=[4], OPACITY=[1], COLOR=[0, 1, 3, 4], HARMONICS=[9, 24, 45]),
@@ -165,6 +167,7 @@ PRODUCTS: list[Defines] = [
     {**_PLAIN, "A": "i32", "B": "i32", "OUT": "i32", "VALUE": "i32", "B_COLUMN_MAJOR": True},
     {**_PLAIN, "A": "u8", "B": "u32", "OUT": "u32", "VALUE": "u32", "B_WIDE": True},
 ]
+DOUBLES = [{**plain, "A": "f64", "B": "f64", "OUT": "f64", "VALUE": "f64"} for plain in (_PLAIN, _WIDE)]
 _EACH = [(4, 4, 8), (8, 8, 8), (8, 4, 4), (4, 8, 8), (4, 4, 16), (8, 8, 16), (4, 4, 2), (4, 4, 1)]
 TILES = [
     {"ROWS": 64, "COLUMNS": 64, "STEP": 8, "EACH_ROWS": rows, "EACH_COLUMNS": columns, "LANES": lanes, "BAND": 8}
@@ -276,7 +279,7 @@ SHADERS: dict[str, list[Defines]] = {
             "INPUTS": (("a", "u32", "tensor"), ("b", "u32", "tensor")),
             "STATEMENTS": ("let v0 = power_words(vec2u(a_, b_), divide_words(vec2u(a_, b_), vec2u(b_)).zw);",),
             "LAST": "real_of_words(words_of_real(v0.x))",
-            **{"RESULT": "u32", "OUT": "u32", "FUNCTIONS": ("words",), "RANK": 2, "USES_F16": False},
+            **{"RESULT": "u32", "OUT": "u32", "FUNCTIONS": ("words",), "RANK": 2, "USES_F16": False, "USES_F64": False},
             **{"WORKGROUP": 128, "WIDE": False, "QUADS": ()},
         },
     ]
@@ -291,6 +294,7 @@ SHADERS: dict[str, list[Defines]] = {
             "OUT": out,
             "RANK": rank,
             "USES_F16": "f16" in (dtype, out),
+            "USES_F64": False,
         }
         for dtype, out, rank, wide in (
             ("f32", "f32", 1, False),
@@ -301,6 +305,16 @@ SHADERS: dict[str, list[Defines]] = {
             ("f32", "f16", 1, True),
             ("bool", "bool", 2, True),
         )
+    ]
+    + [
+        {
+            "INPUTS": (("a", "f64", "tensor"), ("b", "f64", "number")),
+            "STATEMENTS": ("let v0 = double_sin(a_) + double_erf(b_);",),
+            **{"LAST": "v0", "RESULT": "f64", "OUT": out, "RANK": 2, "USES_F16": out == "f16", "USES_F64": True},
+            "FUNCTIONS": ("double_powers", "double_angles", "double_activation"),
+            **{"WORKGROUP": 256 if wide else 128, "WIDE": wide, "QUADS": ("out", "a") if wide else ()},
+        }
+        for out, wide in (("f64", True), ("f32", False), ("f16", False), ("u8", False), ("i32", True), ("bool", False))
     ],
     "ops/conv.wgsl": [
         {
@@ -327,7 +341,8 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "ops/conv_direct.wgsl": choices(
         X=["u8", "i32"], W=["u8"], OUT=["i32"], BIAS=["", "i32"], RESIDUAL=[""], VALUE=["i32"], ACTIVATION=["x"]
-    ),
+    )
+    + choices(X=["f64"], W=["f64"], OUT=["f64"], BIAS=["f64"], RESIDUAL=["", "f64"], VALUE=["f64"], ACTIVATION=["x"]),
     "ops/normalize.wgsl": [
         {
             **{"X": dtype, "SCALE": scale, "SHIFT": "f32", "OUT": dtype, "LANES": lanes, "ROWS": 256 // lanes},
@@ -340,6 +355,7 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/pool.wgsl": [
         *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], INDICES=[False], UNROLL=[1]),
         *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], INDICES=[False, True], UNROLL=[1, 16]),
+        *choices(X=["f64"], OUT=["f64"], VALUE=["f64"], KIND=["max", "mean", "lp"], INDICES=[False], UNROLL=[1, 16]),
     ],
     "ops/softmax.wgsl": [
         {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}
@@ -410,7 +426,7 @@ SHADERS: dict[str, list[Defines]] = {
         }
         for kind, more in (("rnn", True), ("lstm", False), ("lstm", True), ("gru", True), ("gru_linear", True))
     ],
-    "ops/pad.wgsl": choices(DTYPE=DTYPES, RANK=[0, 3], MODE=["constant", "edge", "reflect", "wrap"]),
+    "ops/pad.wgsl": choices(DTYPE=STORED, RANK=[0, 3], MODE=["constant", "edge", "reflect", "wrap"]),
     "ops/resize.wgsl": [
         *choices(
             X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], RANK=[3], TAPS=[(0, 2, 4)], WEIGHTED=[True], OUTSIDE=[True]
@@ -436,8 +452,8 @@ SHADERS: dict[str, list[Defines]] = {
         CORNERS=[False],
     ),
     "ops/scatter.wgsl": [
-        *choices(DTYPE=DTYPES, INDEX=["i32"], KIND=["gather", "none"], LAST=[False], DEPTH=[2], RANK=[0]),
-        *choices(DTYPE=DTYPES, INDEX=["u8"], KIND=["none"], LAST=[True], DEPTH=[1], RANK=[0]),
+        *choices(DTYPE=STORED, INDEX=["i32"], KIND=["gather", "none"], LAST=[False], DEPTH=[2], RANK=[0]),
+        *choices(DTYPE=STORED, INDEX=["u8"], KIND=["none"], LAST=[True], DEPTH=[1], RANK=[0]),
         *choices(
             DTYPE=["f32", "i32"],
             INDEX=["u32"],
@@ -456,7 +472,7 @@ SHADERS: dict[str, list[Defines]] = {
         ),
     ],
     "ops/pool_gradient.wgsl": choices(DTYPE=["f32", "f16"]),
-    "ops/gather.wgsl": choices(DTYPE=DTYPES, INDEX=["i32", "u32"], RANK=[1, 8]),
+    "ops/gather.wgsl": choices(DTYPE=STORED, INDEX=["i32", "u32"], RANK=[1, 8]),
     "ops/block_quantized.wgsl": [
         *choices(BITS=[2, 4, 8], MULTIPLY=[False], ROWS=[0], X=["f32"], OUT=["f32", "f16"], BIAS=[False]),
         *choices(BITS=[2, 4, 8], MULTIPLY=[True], ROWS=[1, 8], X=["f32"], OUT=["f32"], BIAS=[False, True]),
@@ -472,7 +488,7 @@ SHADERS: dict[str, list[Defines]] = {
         for rank, shared in ((0, 256), (1, 2048), (8, 0))
     ],
     "ops/matmul.wgsl": [defines | tile for defines, tile in zip(PRODUCTS, TILES, strict=True)],
-    "ops/matmul_small.wgsl": PRODUCTS,
+    "ops/matmul_small.wgsl": [*PRODUCTS, *DOUBLES],
     "ops/gemv.wgsl": [
         {**defines, **lines, "LOOPED": looped}
         for defines, lines, looped in zip(
@@ -807,7 +823,8 @@ def test_the_table_has_exactly_the_required_values(name: str) -> None:
 @pytest.mark.parametrize("name", SHADERS)
 def test_every_shader_compiles(gpu: Gpu, name: str) -> None:
     for defines in SHADERS[name]:
-        if "shader-f16" not in gpu.features and "f16" in str(defines):
+        lacking = [kind for kind in ("f16", "f64") if f"shader-{kind}" not in gpu.features]
+        if any(kind in str(defines) for kind in lacking):
             continue
         if defines.get("SUBGROUP") and "subgroup" not in gpu.features:
             continue

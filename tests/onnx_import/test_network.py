@@ -231,12 +231,12 @@ def test_tensors_inside_a_network_are_given_too(steady: Gpu) -> None:
 def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
     nodes = [
         node("Det", "x", "a"),
-        node("Cast", "x", "b", to=TensorProto.DOUBLE),
+        node("Cast", "x", "b", to=TensorProto.STRING),
         node("Relu", "x", "y"),
         helper.make_node("Magic", ["x"], ["z"], name="spell", domain="somewhere"),
     ]
     shape = ["n", "n"]
-    outputs = {"a": [], "b": (TensorProto.DOUBLE, shape), "y": shape, "z": shape}
+    outputs = {"a": [], "b": (TensorProto.STRING, shape), "y": shape, "z": shape}
     proto = model(nodes, {"x": [3, 3]}, outputs, others={"somewhere": 2})
     with Network(proto) as network, pytest.raises(UnsupportedOp) as caught:
         network.run({"x": reals(3, 3)})
@@ -246,7 +246,7 @@ def test_everything_unsupported_is_reported_at_once(steady: Gpu) -> None:
         f"{caught.value.source}: 3 unsupported",
         *(f"  {r}" for r in caught.value.reasons),
     ]
-    for part in ("Det", "opset 21", "float", "Cast", "double", "somewhere.Magic", "'spell'", "opset 2"):
+    for part in ("Det", "opset 21", "float", "Cast", "string", "somewhere.Magic", "'spell'", "opset 2"):
         assert part in message
 
 

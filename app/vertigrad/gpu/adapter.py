@@ -21,7 +21,7 @@ _BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "OpenGL", "OpenGLES")
 FALLBACKS = {
     "timestamp-query": "GPU times are not measured",
     "shader-f16": "f16 tensors raise DtypeError",
-    "shader-f64": "kernels with f64 in their WGSL do not compile",
+    "shader-f64": "networks with float64 are refused, and f64 in WGSL does not compile",
     "subgroup": "scans and sorts use workgroup memory only",
     "float32-filterable": "float textures are sampled without filtering",
     "float32-blendable": "EXR images have 16-bit floats",

@@ -27,7 +27,7 @@ _FUNCTION = re.compile(r"fn(?<!\wfn)\s+(\w+)\s*\(")  # begins with literal text,
 _WORKGROUP = re.compile(r"@workgroup_size\(\s*(\d+)[iu]?\s*(?:,\s*(\d+)[iu]?\s*)?(?:,\s*(\d+)[iu]?\s*)?,?\s*\)")
 _WORD = re.compile(r"\.?\w+")  # names, numbers, and members with their point
 _ARRAY = re.compile(r"array<\s*(.+?)\s*(?:,\s*(\d+)\s*)?>$", re.S)
-_SCALARS = {"f32": ("f", 4), "i32": ("i", 4), "u32": ("I", 4), "f16": ("e", 2)}
+_SCALARS = {"f32": ("f", 4), "i32": ("i", 4), "u32": ("I", 4), "f16": ("e", 2), "f64": ("d", 8)}
 _SUFFIX = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
 _ALIGN = {1: 1, 2: 2, 3: 4, 4: 4}  # of a vector, in scalars
 

@@ -1,4 +1,4 @@
-"""Float64 as f32, for those who ask for it: WGSL has no 64-bit floats."""
+"""Float64 as f32, for those who ask for it: where the adapter lacks shader-f64, or to be faster."""
 
 from __future__ import annotations
 

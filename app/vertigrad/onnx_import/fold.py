@@ -19,6 +19,13 @@ UNKNOWN_SIZE = 1 << 12  # elements of the inputs, where the size of the result c
 SMALL_INTEGER, SMALL_REAL = 64, 8  # elements that depend on the inputs: shapes and scales, cheaper here than a dispatch
 DOMAINS = ("", "ai.onnx.ml")  # whose operators the reference has
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
+_IN_F32 = {
+    "Erf",
+    "Gelu",
+    "HardSwish",
+    "LRN",
+    "GroupNormalization",
+}  # which the reference has to 1e-8 or less of float64
 
 
 def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version: int, depends: bool) -> bool:
@@ -32,6 +39,8 @@ def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version
     if proto.op_type in _RANDOM or (proto.op_type == "Dropout" and len(proto.input) > 2):
         return False
     known = [array for array in arrays if array is not None]
+    if proto.op_type in _IN_F32 and any(array.dtype == np.float64 for array in known):
+        return False
     if any(array.dtype == object for array in known):
         return True  # text, which the GPU does not have
     sizes = _foretold(proto, arrays, version)

@@ -14,7 +14,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..closing import Closing
 from ..errors import InputError, UnsupportedOp
-from ..tensor import Tensor, f16, f32
+from ..tensor import Tensor, f16, f32, f64
 from . import lowerings, reader
 from .files import prepare, read_prepared
 from .inputs import Feed, checked, elem_of, sizes_of
@@ -51,8 +51,8 @@ class Network(Closing):
     `model` is a file or a model already in memory; `dims` gives a size to each of its named dimensions ("batch"), where
     inputs do not determine. `inside` names tensors inside the network that it gives as outputs, too: what nodes compute
     on the way, such as activations. With `float64_as_f32` all of its float64 is float32, inputs and outputs included;
-    otherwise nodes with float64 are refused. Raises `InputError` for a file that breaks ONNX's rules, and for unknown
-    names.
+    otherwise nodes with float64 are calculated in it where the adapter has shader-f64, and refused where not. Raises
+    `InputError` for a file that breaks ONNX's rules, and for unknown names.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Network(Closing):
         sizes = sizes_of(entry) if entry.type.HasField("tensor_type") else None
         if sizes is None:
             raise InputError(f"{self.source}: the rank of output {entry.name!r} is not known; infer shapes first")
-        if elem_of(entry) not in STORAGE:
+        if STORAGE.get(elem_of(entry), f64) is f64:  # a model's outputs are drawn
             raise UnsupportedOp(self.source, [f"output {entry.name!r}: {type_name(elem_of(entry))}"])
         bound = [self.dims.get(size) if isinstance(size, str) else size for size in sizes]
         return OutputShape(tuple(bound), STORAGE[elem_of(entry)].name)

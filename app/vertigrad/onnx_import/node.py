@@ -11,12 +11,14 @@ import onnx
 from onnx import TensorProto
 
 from ..errors import InputError
+from ..gpu import gpu
 from ..ops import Expression
 from ..tensor import DType, Tensor, broadcast_shapes
+from ..tensor.transfer import FEATURES
 from .graph import domain_of
 from .registry import WIDE_LOWERINGS, Lowering, Result
 from .tail import Tail
-from .values import INTEGERS, STORAGE, WIDE, WORD, Value, is_beyond_32_bits, type_name
+from .values import INTEGERS, STORAGE, WIDE, WORD, Value, is_beyond_32_bits, is_stored, type_name
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -40,8 +42,9 @@ class DataDependent(Exception):
 
 def storage_of(elem: int) -> DType:
     """How an element type is stored on the GPU. Raises `Refused` if it cannot."""
-    if elem == TensorProto.DOUBLE:
-        raise Refused("double does not exist on the GPU; float64_as_f32 (--float64-as-f32) makes it float")
+    if elem == TensorProto.DOUBLE and not is_stored(elem):
+        lacking = f"the feature {FEATURES[STORAGE[elem]]}, which {gpu().adapter} lacks"
+        raise Refused(f"double needs {lacking}; float64_as_f32 (--float64-as-f32) makes it float")
     if elem not in STORAGE:
         raise Refused(f"{type_name(elem)} does not exist on the GPU")
     return STORAGE[elem]

@@ -16,11 +16,12 @@ from ..indexed import indexed
 from ..ops.mask import Mask
 from ..ops.words import split
 from ..tensor import Tensor, f16, f32
+from ..tensor.doubles import on_gpu
 from .inspected import Element
 from .part import Part, nodes_between
 from .stages import Decision
 from .trace import Trace
-from .values import INPUT_BOUND, STORAGE, WIDE, Value, from_storage, to_storage
+from .values import INPUT_BOUND, WIDE, Value, from_storage, is_stored, to_storage
 
 
 class NodeTime(NamedTuple):
@@ -125,10 +126,10 @@ class Program:
             choice = f"name one of its {len(value.items):,} tensors, such as {indexed(name, 0)!r}"
             raise InputError(f"{self.source}: {name!r} is a sequence; {choice if value.items else 'it is empty'}")
         if value.tensor is None:
-            if value.host is None or value.elem not in STORAGE:
+            if value.host is None or not is_stored(value.elem):
                 why = ": 64-bit integers that may not fit 32 bits; cast them" if value.words is not None else ""
                 raise InputError(f"{self.source}: output {name!r} is no tensor on the GPU{why}")
-            value.tensor = Tensor.from_numpy(to_storage(value.host, value.elem, f"output {name!r}"), name)
+            value.tensor = on_gpu(to_storage(value.host, value.elem, f"output {name!r}"), name)
         return value.tensor
 
     @property
@@ -233,7 +234,8 @@ def upload(
         if name in range_checked and elems[name] in WIDE and array.size and np.abs(array).max() > INPUT_BOUND:
             found = f"holds {np.abs(array).max()}; the network calculates with it in 32 bits"
             raise Beyond32Bits(f"{what} {found}, for which it may be ±{INPUT_BOUND:,}", inputs)
-        tensor[...] = to_storage(array, elems[name], what, inputs)
+        with on_gpu(to_storage(array, elems[name], what, inputs)) as uploaded:
+            tensor[...] = uploaded
 
 
 def _read(value: Value) -> Any:

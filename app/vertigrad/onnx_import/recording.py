@@ -23,7 +23,7 @@ from .program import Program, upload
 from .stages import Stages
 from .trace import Trace
 from .unit_axes import UnitAxes, declared_sizes
-from .values import INPUT_BOUND, LIMIT, STORAGE, WIDE, Value, constant, type_name
+from .values import INPUT_BOUND, LIMIT, STORAGE, WIDE, Value, constant, is_stored, type_name
 
 RECORDING = 0.3  # part of a network's progress; the rest is compiling
 
@@ -137,7 +137,7 @@ class Recording:
             value = constant(array, elem)
             value.sources = sources if name in self.known or elem == TEXT else frozenset()
             return value
-        if elem not in STORAGE:
+        if not is_stored(elem):
             return Value(elem, sources=sources, sizes=array.shape)  # refused by the first node that needs it on the GPU
         if name in self.wide and name not in self.tensors:
             self.created[name] = Tensor.empty((2, *array.shape), u32, name)

@@ -10,12 +10,14 @@ from typing import TypeAlias
 
 import numpy as np
 import onnx
+from onnx import TensorProto
 
 from .. import ops
-from ..errors import GpuError, InputError, TensorError
+from ..errors import DtypeError, GpuError, InputError, TensorError
 from ..indexed import indexed
 from ..progress import is_followed, report
-from ..tensor import Tensor, f16, f32
+from ..tensor import Tensor, f16, f32, f64
+from ..tensor.doubles import on_gpu
 from . import fold
 from .graph import domain_of, subgraphs
 from .inspected import Element, Inspected
@@ -37,6 +39,7 @@ from .values import (
     constant,
     from_storage,
     is_beyond_32_bits,
+    is_stored,
     to_storage,
     type_name,
 )
@@ -141,7 +144,7 @@ class Trace:
         key = (array.dtype.str, array.shape, array.tobytes()) if array.size <= SMALL else None
         tensor = self._small.get(key) if key is not None else None
         if tensor is None:
-            tensor = Tensor.from_numpy(array)
+            tensor = on_gpu(array)
             self.constants.append(tensor)
             if key is not None:
                 self._small[key] = tensor
@@ -213,6 +216,10 @@ class Trace:
                 raise Refused("no such operator here")
         except Refused as reason:
             self.refused.append(f"{node}: {reason}")
+        except DtypeError as error:
+            if not _has_doubles(inputs):
+                raise InputError(f"{self.source}: {node}: {error}") from error
+            self.refused.append(f"{node}: {error}; float64_as_f32 (--float64-as-f32) makes double float")
         except (TensorError, GpuError) as error:
             raise InputError(f"{self.source}: {node}: {error}") from error
         names = node.fused[-1].output if node.fused else proto.output
@@ -269,7 +276,7 @@ class Trace:
 
     def _uploaded(self, value: Value | None) -> Value | None:
         """The value with a tensor, as far as there is one for its type."""
-        if value is not None and value.elem in STORAGE:
+        if value is not None and is_stored(value.elem):
             self.on_gpu(value)
         return value
 
@@ -335,6 +342,9 @@ class Trace:
         """What a lowering gave, as a value of the type that the graph declares."""
         if isinstance(result, Value):
             result = rounded(node, result)
+            found = result.tensor if result.expression is None else result.expression
+            if result.elem == TensorProto.DOUBLE and found is not None and found.dtype is not f64:
+                raise Refused(f"output {index} is to be double, and would be {found.dtype}")
             if result.expression is not None and not node.deferred:
                 self.on_gpu(result)
             elif result.expression is not None and result.expression.dtype is f16:
@@ -376,6 +386,10 @@ def names_used(proto: onnx.NodeProto) -> set[str]:
         inner |= {entry.name for entry in graph.output}
         names |= inner - {name for node in graph.node for name in node.output}
     return names
+
+
+def _has_doubles(values: Iterable[Value | None]) -> bool:
+    return any(value is not None and STORAGE.get(value.elem) is f64 for value in values)
 
 
 def _described(item: Value) -> Element:

@@ -10,14 +10,17 @@ from onnx import TensorProto
 from onnx.helper import np_dtype_to_tensor_dtype, tensor_dtype_to_np_dtype
 
 from ..errors import Beyond32Bits
+from ..gpu import gpu
 from ..ops import Expression
 from ..ops.words import Words
-from ..tensor import DType, Tensor, bool_, f16, f32, i32, u32
+from ..tensor import DType, Tensor, bool_, f16, f32, f64, i32, u32
+from ..tensor.transfer import FEATURES
 
 # 64-bit integers are stored in 32 bits where `Value.bound` proves that they fit, else in two words (`Value.words`).
 # 2 to 16 bits are stored in 32 and wrapped.
 EXACT: dict[DType, int] = {  # ONNX's types that are the same on the GPU
     f32: TensorProto.FLOAT,
+    f64: TensorProto.DOUBLE,
     f16: TensorProto.FLOAT16,
     bool_: TensorProto.BOOL,
     i32: TensorProto.INT32,
@@ -46,6 +49,11 @@ INTEGERS = (*WIDE, *SIGNED, *UNSIGNED, TensorProto.INT32, TensorProto.UINT32)
 WORD = (1 << 31) - 1  # largest number that any of them holds on the GPU
 INPUT_BOUND = 1 << 24  # what a 64-bit input is held to if it is calculated with in 32 bits
 LIMIT: dict[int, int] = {TensorProto.INT64: 1 << 63, TensorProto.UINT64: (1 << 64) - 1}  # largest magnitudes
+
+
+def is_stored(elem: int) -> bool:
+    """Whether the GPU can hold an element type: double only where the adapter has shader-f64."""
+    return elem in STORAGE and (elem != TensorProto.DOUBLE or FEATURES[f64] in gpu().features)
 
 
 @dataclass(eq=False)

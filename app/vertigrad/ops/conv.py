@@ -181,7 +181,7 @@ def _check_channels(name: str, channels: int, expected: int, results: int, group
 
 def _result(name: str, x: Tensor, weights: Tensor) -> DType:
     dtype = promote(x.dtype, weights.dtype)
-    if dtype.kind == "float":
+    if dtype.is_real:
         return dtype
     if dtype.kind == "bool":
         raise DtypeError(f"{name} of bools; cast them first with .to()")

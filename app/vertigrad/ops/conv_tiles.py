@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..gpu import Kernel, gpu
-from ..tensor import Tensor, f32
+from ..tensor import Tensor, f32, f64
 from . import conv_patches, launch, paths
 from .activation import Activation, expression, parameters
 from .conv_patches import Patches
@@ -94,13 +94,27 @@ def run(
     }
     inner = channels * math.prod(size)
     is_long = paths.is_software() and inner > MOST_ALONE
-    if out.dtype.kind != "float" or (results <= FEW and not is_long) or not inner:
+    if out.dtype is f64 and is_long and channels > 1:
+        _run_halves(operands, size, stride, spread, origin)
+    elif out.dtype.kind != "float" or (results <= FEW and not is_long) or not inner:
         kernel = Kernel.load("ops/conv_direct.wgsl", defines=_defines(operands))
         kernel(out.size, overwrites=("out",), slices=1, slice_steps=0, slice_stride=0, **arguments)
     elif (cut := _in_patches(operands, size, stride, spread)) is not None:
         _run_patches(operands, spread, origin, cut, arguments)
     else:
         _run_tiles(operands, inner, arguments)
+
+
+def _run_halves(operands: Operands, *window: Sequence[int]) -> None:
+    """Two convolutions, each over half of the channels; the first one's result is added by the second."""
+    half = operands.x.shape[2] // 2
+    first, second = (
+        operands._replace(x=operands.x[:, :, part], weights=operands.weights[:, :, part])
+        for part in (slice(None, half), slice(half, None))
+    )
+    with Tensor.empty(operands.out.shape, operands.out.dtype, temporary=True) as sums:
+        run(first._replace(out=sums, activation=None), *window)
+        run(second._replace(bias=None, residual=sums), *window)
 
 
 def _in_patches(

@@ -18,6 +18,7 @@ from ..tensor.dtype import check_value
 from ..tensor.operators import call
 from . import launch
 from .differentiable import require_no_gradient, requires_gradient
+from .doubles import require_not_narrowed
 from .expression import Expression, Program, converted
 
 Leaves = list[tuple[str, str, str]]  # name, dtype, and whether it is a "tensor", a "number", or is "out"
@@ -66,8 +67,9 @@ def evaluate(expression: Expression, out: Tensor | None = None) -> Tensor:
         out = Tensor.empty(shape, result, temporary=True)
     elif broadcast_shapes(shape, out.shape) != out.shape:
         raise ShapeError(f"{name}: result of shape {shape} does not fit out of shape {out.shape}")
-    elif result.kind == "float" and out.dtype.kind != "float" and name != "assign":
+    elif result.is_real and not out.dtype.is_real and name != "assign":
         raise DtypeError(f"{name}: a {result} result is not written to a tensor of {out.dtype}; use .to() first")
+    require_not_narrowed(name, result, out.dtype)
     launch.require_distinct(name, out)
     if out.size:
         program = Program.of(expression)
@@ -128,7 +130,7 @@ def _leaves(program: Program, out: Tensor) -> tuple[Leaves, dict[str, Any]]:
             arguments[f"t{i}"] = launch.copy_if_aliased(tensor, out)
     for i, (value, dtype) in enumerate(program.numbers):
         leaves.append((f"n{i}", dtype.name, "number"))
-        arguments[f"n{i}"] = float(value) if dtype.kind == "float" else int(value)
+        arguments[f"n{i}"] = float(value) if dtype.is_real else int(value)
     return leaves, arguments
 
 
@@ -156,6 +158,7 @@ def _launch(program: Program, result: DType, out: Tensor) -> None:
             "OUT": out.dtype.name,
             "RANK": len(shape),
             "USES_F16": "f16" in {out.dtype.name, *(dtype for _, dtype, _ in leaves)},
+            "USES_F64": "f64" in {out.dtype.name, *(dtype for _, dtype, _ in leaves)} or _makes_f64(program.statements),
             "FUNCTIONS": functions_called("\n".join(program.statements)),
             "WORKGROUP": 128 if quads is None else 256,
             "WIDE": quads is not None,
@@ -190,6 +193,10 @@ def _quads(tensors: Sequence[Tensor], shape: Sequence[int], rows: Sequence[Seque
     return tuple(found)
 
 
+def _makes_f64(statements: Sequence[str]) -> bool:
+    return any("f64(" in statement for statement in statements)
+
+
 def _rounded(value: str, result: DType, stored: DType) -> tuple[str, str]:
     """(WGSL of the result, name of its type): held to its own type where that is narrower than what is stored."""
     if result is f16:
@@ -201,6 +208,8 @@ def functions_called(text: str) -> tuple[str, ...]:
     """The files of WGSL functions, beyond common/math.wgsl, that `text` needs, in the order to include them."""
     called = set(_CALL.findall(text))
     words = ("words",) if called & _defined("words") else ()
+    more = tuple(name for name in ("double_angles", "double_activation") if called & _defined(name))
+    words += ("double_powers", *more) if more or called & _defined("double_powers") else ()
     if called & _defined("precise"):
         return ("activation", "precise", *words)
     return ("activation", *words) if called & _defined("activation") else words

@@ -3,7 +3,7 @@
 `functions.py` lists the operations. A number takes the type of the tensors next to it; a float with integers makes
 f32. 64-bit types do not exist here: integers wrap at 32 bits, and what NumPy computes in float64 is f32, but for
 comparisons of i32 with u32, which are exact. f16 is computed in f32 and rounded once, at the end of the whole
-expression.
+expression. f64, which only networks have, is computed in f64, by the operations that `doubles.py` lists.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ..errors import DtypeError
-from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, i32, promote, u8, u32
+from ..tensor import DType, Tensor, bool_, broadcast_shapes, dtype_of, f16, f32, f64, i32, promote, u8, u32
 from ..tensor.dtype import check_value
 from ..tensor.operators import Arithmetic
 from . import launch
+from .doubles import DOUBLES, require_not_narrowed
 
 NAMES = ("a_", "b_", "c_", "d_")  # no operation has more than three; words.py calls functions of four
-_VALUE = {"float": "f32", "int": "i32", "uint": "u32", "bool": "bool"}  # the WGSL type of a value by kind
+# The WGSL type of a value by kind.
+_VALUE = {"float": "f32", "double": "f64", "int": "i32", "uint": "u32", "bool": "bool"}
 _OPERAND = re.compile(r"\b[abcd]_(?!\w)")
 
 Number: TypeAlias = float | int | bool
@@ -29,6 +31,8 @@ Number: TypeAlias = float | int | bool
 
 class Operation(NamedTuple):
     """An operation's WGSL over a_, b_, c_, by kind of operand: "float", "int", "uint", "bool", or "any" for all others.
+
+    Those of f64 are listed in `doubles.py`.
 
     `result` is None (the type of the operands), "bool", or "float" (integers become f32). `casts` says which operands
     are brought to a common type; the others are taken as bools.
@@ -84,7 +88,8 @@ class Expression(Arithmetic):
         if name in _MIRRORED and [getattr(value, "dtype", None) for value in operands] in ([i32, u32], [u32, i32]):
             return _signed_with_unsigned(name, *operands)
         computed, result = _types(name, operation, operands)
-        text = operation.expressions.get(computed.kind) or operation.expressions["any"]
+        text = _text(name, operation, computed)
+        assert text is not None
         if not all(operation.casts[: len(operands)]):
             operands = [v if casts else _truth(v) for v, casts in zip(operands, operation.casts, strict=False)]
         return Expression(name, operands, f"({text}) & 0xffu" if result is u8 else text, computed, result)
@@ -92,6 +97,7 @@ class Expression(Arithmetic):
     def to(self, dtype: Any) -> Expression:
         """Cast as `ops.cast` does."""
         target = dtype_of(dtype)
+        require_not_narrowed("cast", self.dtype, target)
         return Expression("cast", (self,), converted("a_", self.dtype, target), self.dtype, target)
 
     def __repr__(self) -> str:
@@ -123,6 +129,8 @@ def converted(value: str, source: DType, target: DType) -> str:
     """
     if source is target:
         return value
+    if source is f64 and target is not bool_:
+        return f"rounded_to_f16(double_to_f32_odd({value}))" if target is f16 else f"double_to_{target.name}({value})"
     if target is f16:
         return f"rounded_to_f16(f32({value}))"
     if source.kind == "float" and target.kind in ("int", "uint"):
@@ -186,6 +194,13 @@ def _brought(name: str, dtype: DType, computed: DType) -> str:
     return name if dtype.kind == computed.kind else f"{_VALUE[computed.kind]}({name})"
 
 
+def _text(name: str, operation: Operation, computed: DType) -> str | None:
+    """The WGSL of an operation on a type; None if it is not defined for it."""
+    if computed is f64:
+        return DOUBLES.get(name)
+    return operation.expressions.get(computed.kind) or operation.expressions.get("any")
+
+
 def _types(name: str, operation: Operation, values: Sequence[Any]) -> tuple[DType, DType]:
     """(type to compute in, type of the result)."""
     counted = [v for v, casts in zip(values, operation.casts, strict=False) if casts]
@@ -198,12 +213,12 @@ def _types(name: str, operation: Operation, values: Sequence[Any]) -> tuple[DTyp
             common = _with_number(common, value)
     assert common is not None
     result = common
-    if operation.result == "float" and common.kind != "float":
+    if operation.result == "float" and not common.is_real:
         result = f32
     elif operation.result == "bool":
         result = bool_
-    computed = f32 if (operation.result == "float" or common is f16) else common
-    if computed.kind not in operation.expressions and "any" not in operation.expressions:
+    computed = f32 if common is not f64 and (operation.result == "float" or common is f16) else common
+    if _text(name, operation, computed) is None:
         raise DtypeError(f"{name} is not defined for {common}")
     return computed, result
 
@@ -214,7 +229,7 @@ def _with_number(common: DType | None, value: Any) -> DType:
     if isinstance(value, int | np.integer):
         smallest = u32 if value > np.iinfo(i32.numpy).max else i32
         common = smallest if common is None or common is bool_ else common
-    elif common is None or common.kind != "float":
+    elif common is None or not common.is_real:
         common = f32
     check_value(value, common)
     return common

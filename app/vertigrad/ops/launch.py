@@ -146,8 +146,8 @@ def strided(of: Callable[[Tensor], Any] = element_strides, /, **tensors: Tensor 
 
 
 def word_type(dtype: DType) -> str:
-    """The WGSL type of 32 bits that values of `dtype` are worked on in."""
-    return {"float": "f32", "int": "i32"}.get(dtype.kind, "u32")
+    """The WGSL type that values of `dtype` are worked on in: of 32 bits, but for f64."""
+    return {"float": "f32", "double": "f64", "int": "i32"}.get(dtype.kind, "u32")
 
 
 def padded(values: Sequence[int], fill: int) -> list[int]:

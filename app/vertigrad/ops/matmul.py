@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import DtypeError, ShapeError
-from ..tensor import DType, Tensor, broadcast_shapes, f16, f32, i32, promote, u32
+from ..tensor import DType, Tensor, broadcast_shapes, f16, f32, f64, i32, promote, u32
 from . import launch
 from .differentiable import differentiable
 from .elementwise import assign
@@ -13,7 +13,7 @@ from .product import product
 
 @differentiable
 def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
-    """a @ b for f32, f16 (summed in f32), i32 and u32 (which wrap), and mixtures of them; transposes are read in place.
+    """a @ b for f32, f16 (summed in f32), f64, i32 and u32 (which wrap), and mixtures; transposes are read in place.
 
     An operand of one axis is a row on the left and a column on the right; that axis is not in the result.
     Raises `ShapeError` if the inner sizes differ or the other axes do not broadcast, and `DtypeError` for u8 and bool.
@@ -33,7 +33,7 @@ def matmul(a: Operand, b: Operand, *, out: Tensor | None = None) -> Tensor:
 
 def _result(left: Tensor, right: Tensor) -> DType:
     dtype = promote(left.dtype, right.dtype)
-    if dtype not in (f32, f16, i32, u32):
+    if dtype not in (f32, f16, f64, i32, u32):
         raise DtypeError(f"matmul of {left.dtype} and {right.dtype} would be {dtype}; cast one with .to() first")
     return dtype
 

@@ -1,4 +1,7 @@
-"""Normalizations of networks, for f32 and f16, computed in f32. Axes are (N, C, ...) where channels are spoken of."""
+"""Normalizations of networks, for f32 and f16, computed in f32, and for f64.
+
+Axes are (N, C, ...) where channels are spoken of.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import math
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, f32
+from ..tensor import Tensor, f32, f64
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
 from .elementwise import assign, fused
-from .functions import absolute, divide, maximum, power, sqrt
-from .reduce import Axes
+from .functions import absolute, divide, maximum, power, sqrt, square
+from .reduce import Axes, mean
 from .reduce import max as largest
 from .reduce import sum as total
 
@@ -162,7 +165,7 @@ def lp_normalize(x: Operand, axis: Axes = -1, p: float = 2, *, least: float = 0.
     """x divided by its p-norm along `axis`, and by `least` where that is smaller; 0 / 0 gives 0."""
     with launch.tensors(x) as (source,), lp_norm(source, axis, p) as norm:
         out = _prepare_output("lp_normalize", source, out)
-        floor = max(least, 1.2e-38)
+        floor = max(least, 2.3e-308 if source.dtype is f64 else 1.2e-38)
         return fused(lambda v, n: divide(v, maximum(n, floor)), source, norm, out=out)
 
 
@@ -183,13 +186,14 @@ def local_response_norm(
         channels = source.shape[1]
         out = _prepare_output("local_response_norm", source, out)
         before = (size - 1) // 2
-        with Tensor.empty(source.shape, f32, temporary=True) as sums:
+        wide = f64 if source.dtype is f64 else f32
+        with Tensor.empty(source.shape, wide, temporary=True) as sums:
             assign(sums, 0)
             for shift in range(-before, size - before):
                 low, high = max(0, -shift), min(channels, channels - shift)
                 if low < high:
                     part, near = sums[:, low:high], source[:, low + shift : high + shift]
-                    fused(lambda s, v: s + v.to(f32) * v.to(f32), part, near, out=part)
+                    fused(lambda s, v: s + v.to(wide) * v.to(wide), part, near, out=part)
             return fused(lambda v, s: v / power(k + (alpha / size) * s, beta), source, sums, out=out)
 
 
@@ -197,7 +201,7 @@ def local_response_norm(
 
 
 def _prepare_output(name: str, x: Tensor, out: Tensor | None) -> Tensor:
-    if x.dtype.kind != "float":
+    if not x.dtype.is_real:
         raise DtypeError(f"{name} of {x.dtype}; cast it first with .to('f32')")
     return launch.prepare_output(name, x.shape, x.dtype, out)
 
@@ -233,6 +237,8 @@ def _rows(
     out = _prepare_output(name, x, out)
     if not x.size:
         return out
+    if x.dtype is f64:
+        return _rows_of_doubles(x, count, scale, shift, epsilon, out, centered, period, row_step, run)
     packed = out if out.is_contiguous else Tensor.empty(out.shape, out.dtype, temporary=True)
     mean, inverse = statistics or (None, None)
     tensors = {"mean": mean, "inverse": inverse, "scale": scale, "shift": shift, "x": x}
@@ -263,6 +269,32 @@ def _rows(
         **ready,
     )
     return out if packed is out else assign(out, packed)
+
+
+def _rows_of_doubles(
+    x: Tensor,
+    count: int,
+    scale: Tensor | None,
+    shift: Tensor | None,
+    epsilon: float,
+    out: Tensor,
+    centered: bool,
+    period: int,
+    row_step: int,
+    run: int,
+) -> Tensor:
+    """As the kernel has it, put together from reductions and elementwise operations, which know f64."""
+    rows, wide = x.contiguous().reshape(-1, period, count // run, run), (period if row_step else 1, count // run, 1)
+    factor = 1 if scale is None else scale.contiguous().reshape(*wide)
+    term = 0 if shift is None else shift.contiguous().reshape(*wide)
+    middle = mean(rows, (2, 3), True) if centered else 0
+    with (
+        fused(lambda v, m: v - m, rows, middle) as moved,
+        square(moved) as squares,
+        mean(squares, (2, 3), True) as variance,
+    ):
+        result = fused(lambda v, n, s, t: v / sqrt(n + epsilon) * s + t, moved, variance, factor, term)
+    return assign(out, result.reshape(*x.shape))
 
 
 def _lanes(count: int) -> int:

@@ -161,7 +161,7 @@ def _launch_pad(x: Tensor, begin: Sequence[int], mode: str, value: float, out: T
         out.size,
         overwrites=("out",),
         count=out.size,
-        value=float(value) if x.dtype.kind == "float" else int(value),
+        value=float(value) if x.dtype.is_real else int(value),
         shape=launch.padded(out.shape, 1),
         size=launch.padded(x.shape, 1),
         begin=launch.padded(begin, 0),

@@ -189,7 +189,7 @@ def _window(
 
 
 def _prepare_float_output(name: str, x: Tensor, shape: tuple[int, ...], out: Tensor | None) -> Tensor:
-    return launch.prepare_output(name, shape, x.dtype if x.dtype.kind == "float" else f32, out)
+    return launch.prepare_output(name, shape, x.dtype if x.dtype.is_real else f32, out)
 
 
 def _launch(
@@ -209,7 +209,7 @@ def _launch(
         return
     if math.prod(x.shape) >= 1 << 31:
         raise ShapeError(f"pooling of {x.size} elements; indices are i32")
-    value = "f32" if kind != "max" else launch.word_type(x.dtype)
+    value = launch.word_type(x.dtype) if kind == "max" or x.dtype.is_real else "f32"
     source = launch.copy_if_aliased(x, out)
     kernel = Kernel.load(
         "ops/pool.wgsl",
@@ -230,7 +230,7 @@ def _launch(
         count_include_pad=count_include_pad,
         is_column_major=column_major,
         power=power,
-        least=-math.inf if value == "f32" else np.iinfo(x.dtype.numpy).min,
+        least=-math.inf if x.dtype.is_real else np.iinfo(x.dtype.numpy).min,
         size=launch.three(x.shape[2:], 1),
         window=launch.three(window.size, 1),
         outs=launch.three(out.shape[2:], 1),

@@ -1,7 +1,8 @@
 """Products of matrices as dispatches: layouts of operands, and which kernel multiplies them.
 
 There are three kernels. `ops/matmul.wgsl` goes through tiles in workgroup memory; `ops/gemv.wgsl` reads the matrix that
-a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small ones.
+a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small ones,
+and of those in f64.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..gpu import Kernel
-from ..tensor import Tensor, f32
+from ..tensor import Tensor, f32, f64
 from . import launch
 from .activation import Activation, expression, parameters
 from .creation import ones, zeros
@@ -170,7 +171,9 @@ class _Operands:
         )
 
     def variant(self) -> Variant | None:
-        """The kernel's variant for this size; None for small products, which have only one."""
+        """The kernel's variant for this size; None for small products and those in f64, which have only one."""
+        if self.matrices["out"].tensor.dtype is f64:
+            return None
         if self.rows <= FEW:
             return LINES.choose(lines_class(self.rows, self.column_major("b")))
         if self.rows <= SMALL and self.columns <= SMALL:

@@ -1,8 +1,8 @@
 """Reductions with NumPy's meaning of `axis` and `keepdims`, read in place whatever the strides are.
 
-f32 and f16 are summed in f32, over several running totals and a tree; integers wrap at 32 bits. Sums and products of
-bool and u8 are u32, means of integers f32, indices i32. The order of operations depends on shapes alone: the same input
-gives the same bits.
+f32 and f16 are summed in f32, f64 in f64, over several running totals and a tree; integers wrap at 32 bits. Sums and
+products of bool and u8 are u32, means of integers f32, indices i32. The order of operations depends on shapes alone:
+the same input gives the same bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..gpu import Kernel
-from ..tensor import DType, Tensor, bool_, f32, i32, u32
+from ..tensor import DType, Tensor, bool_, f32, f64, i32, u32
 from . import launch
 from .differentiable import differentiable
 from .elementwise import assign
@@ -50,8 +50,8 @@ FOLDS = {
     "sum": Fold({"": "a + b"}, 0, "number"),
     "prod": Fold({"": "a * b"}, 1, "number", 1),
     "mean": Fold({"": "a + b"}, math.nan, "float"),
-    "min": Fold({"f32": "minimum_f(a, b)", "": "min(a, b)"}, None, identity=math.inf),
-    "max": Fold({"f32": "maximum_f(a, b)", "": "max(a, b)"}, None, identity=-math.inf),
+    "min": Fold({"f32": "minimum_f(a, b)", "f64": "double_minimum(a, b)", "": "min(a, b)"}, None, identity=math.inf),
+    "max": Fold({"f32": "maximum_f(a, b)", "f64": "double_maximum(a, b)", "": "max(a, b)"}, None, identity=-math.inf),
     "finite_min": Fold({"": "min(a, b)"}, None, identity=math.inf, only_finite=True),
     "finite_max": Fold({"": "max(a, b)"}, None, identity=-math.inf, only_finite=True),
     "any": Fold({"": "a | b"}, 0, "bool"),
@@ -60,7 +60,7 @@ FOLDS = {
     "argmax": Fold({"": ""}, None, "index", before="a > b"),
 }
 _FIXED = {"index": i32, "bool": bool_}
-_VALUES = {"float": "f32", "int": "i32"}  # all other kinds are worked on as u32
+_VALUES = {"float": "f32", "double": "f64", "int": "i32"}  # all other kinds are worked on as u32
 _INTEGERS = {"i32": np.int32, "u32": np.uint32}
 
 
@@ -123,7 +123,7 @@ def _reduce(name: str, a: Any, axis: Axes, keepdims: bool, out: Tensor | None) -
 def _result_dtype(fold: Fold, dtype: DType) -> DType:
     if fold.result_kind in _FIXED:
         return _FIXED[fold.result_kind]
-    if dtype.kind == "float" or fold.result_kind == "same":
+    if dtype.is_real or fold.result_kind == "same":
         return dtype
     if fold.result_kind == "float":
         return f32
@@ -200,14 +200,15 @@ def _launch(fold: Fold, source: Tensor, axes: tuple[int, ...], out: Tensor) -> N
     """One pass, or two with partial results between them."""
     layout = _Layout.of(source, axes, out, ordered=bool(fold.before))
     count, outputs = math.prod(layout.reduced), out.size
-    kind = source.dtype.kind if fold.result_kind in ("same", "index", "number") else fold.result_kind
+    by_source = fold.result_kind in ("same", "index", "number") or (source.dtype is f64 and fold.result_kind == "float")
+    kind = source.dtype.kind if by_source else fold.result_kind
     common = {"outputs": outputs, "divisor": count, **layout.fields()}
     work = _Work.of(count, outputs, layout.column_major, may_split=True)
     if work.chunks == 1:
         return _pass(
             fold, kind, (source.dtype.name, out.dtype.name), work, source=source, out=out, count=count, **common
         )
-    words = work.chunks * outputs * (2 if fold.before else 1)
+    words = work.chunks * outputs * (2 if fold.before else 1) * (2 if source.dtype is f64 else 1)
     with Tensor.empty(words, u32, temporary=True) as partial:
         _pass(fold, kind, (source.dtype.name, "partial"), work, source=source, out=partial, count=count, **common)
         work, count = _Work.of(work.chunks, outputs, column_major=True, may_split=False), work.chunks
@@ -230,7 +231,7 @@ def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **argumen
             "COMBINE": fold.combine.get(value, fold.combine[""]),
             "FINISH": _finish(fold, dtypes[1]),
             "ARG": bool(fold.before),
-            "BEFORE": f"({fold.before} || is_nan(a)) && !is_nan(b)" if value == "f32" else fold.before,
+            "BEFORE": _before(fold, value),
             "EVEN": is_strided,
         },
     )
@@ -242,6 +243,12 @@ def _pass(fold: Fold, kind: str, dtypes: tuple[str, str], work: _Work, **argumen
         chunks=work.chunks,
         **arguments,
     )
+
+
+def _before(fold: Fold, value: str) -> str:
+    """Whether a is chosen over b; NaN is before all numbers."""
+    is_nan = {"f32": "is_nan", "f64": "double_is_nan"}.get(value)
+    return fold.before if is_nan is None else f"({fold.before} || {is_nan}(a)) && !{is_nan}(b)"
 
 
 def _lift(fold: Fold, value: str) -> str:
@@ -260,7 +267,7 @@ def _finish(fold: Fold, to: str) -> str:
 
 
 def _identity(fold: Fold, value: str) -> float:
-    if math.isinf(fold.identity) and value != "f32":
+    if math.isinf(fold.identity) and value in _INTEGERS:
         limits = np.iinfo(_INTEGERS[value])
         return limits.max if fold.identity > 0 else limits.min
     return fold.identity

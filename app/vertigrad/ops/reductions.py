@@ -104,7 +104,7 @@ def log_sum(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tenso
 def log_sum_exp(x: Operand, axis: Axes = None, keepdims: bool = False, *, out: Tensor | None = None) -> Tensor:
     """log Σ eˣ over `axis`, f32 or f16, whatever the size of x; −∞ of no elements."""
     with launch.tensors(x, composed=True) as (source,):
-        if source.dtype.kind != "float":  # differences of integers wrap
+        if not source.dtype.is_real:  # differences of integers wrap
             with source.to(f32) as floats:
                 return log_sum_exp(floats, axis, keepdims, out=out)
         if not source.size:

@@ -262,7 +262,7 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
             overwrites=("out",),
             indices=where,
             count=out.size,
-            outside=float(outside) if value == "f32" else int(outside),
+            outside=float(outside) if x.dtype.is_real else int(outside),
             shape=launch.padded(out.shape, 1),
             starts=launch.padded(starts, 0),
             weights=how_much if weighted else None,

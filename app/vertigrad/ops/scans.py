@@ -7,15 +7,18 @@ path (see `paths`). Rounding errors grow as those of some 20 additions, and one 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DtypeError
 from ..gpu import Kernel
-from ..tensor import DType, Tensor, f16, f32, i32, u32
+from ..tensor import DType, Tensor, f16, f32, f64, i32, u32
 from . import launch, paths
+from .concat import concatenate
+from .creation import full
 from .differentiable import differentiable
-from .elementwise import assign
-from .functions import Operand
+from .elementwise import assign, copy
+from .functions import Operand, add, maximum, minimum, multiply
 from .lines import Lines
 from .reduce import any as any_
 
@@ -55,6 +58,8 @@ RUNNING = {
     "max": Running({"f32": "maximum_f(a, b)", "": "max(a, b)"}, _LEAST, False),
     "count": Running({"": "a + b"}, {"": "0"}, True),  # of what is not 0; see running_count
 }
+_JOINS = {"sum": add, "prod": multiply, "min": minimum, "max": maximum}
+_FIRST = {"sum": 0.0, "prod": 1.0, "min": math.inf, "max": -math.inf}
 WORDS = {"f32": f32, "i32": i32, "u32": u32}
 
 
@@ -76,6 +81,8 @@ def scan(
     with launch.tensors(x) as (source,):
         out = launch.prepare_output(f"scan {how}", source.shape, result_type(how, source.dtype), out)
         at = launch.normal_axis(axis, source.ndim)
+        if out.size and source.dtype is f64:
+            return _of_doubles(how, source, at, exclusive, reverse, out)
         if out.size:
             source, target = launch.copy_if_aliased(source, out), out
             if reverse:
@@ -113,11 +120,26 @@ def result_type(how: str, dtype: DType) -> DType:
     """The element type of running totals of `dtype`."""
     if how not in RUNNING or how == "count":
         raise DtypeError(f"no running total is called {how!r}; there are sum, prod, min and max")
-    if RUNNING[how].widens and dtype.kind != "float" and dtype is not i32:
+    if RUNNING[how].widens and not dtype.is_real and dtype is not i32:
         return u32
     if dtype.itemsize == 1 or dtype.kind == "bool":
         return u32
     return dtype
+
+
+def _of_doubles(how: str, x: Tensor, at: int, exclusive: bool, reverse: bool, out: Tensor) -> Tensor:
+    """In f64, which the kernel does not have: 1, 2, 4, ... elements are joined to those after them."""
+    whole = (slice(None),) * at
+    found = copy(x[(*whole, slice(None, None, -1))] if reverse else x)
+    count, step = x.shape[at], 1
+    while step < count:
+        both = _JOINS[how](found[(*whole, slice(step, None))], found[(*whole, slice(None, -step))])
+        found = concatenate([found[(*whole, slice(None, step))], both], at)
+        step *= 2
+    if exclusive:
+        first = full((*x.shape[:at], 1, *x.shape[at + 1 :]), _FIRST[how], f64)
+        found = concatenate([first, found[(*whole, slice(None, -1))]], at)
+    return assign(out, found[(*whole, slice(None, None, -1))] if reverse else found)
 
 
 def running_count(mask: Tensor, ordinals: Tensor) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from ..deprecation import renamed_arguments
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, bool_, f16, f32, u8, u32
+from ..tensor import Tensor, bool_, f16, f32, f64, u8, u32
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
@@ -170,6 +170,8 @@ def _check(name: str, x: Tensor, index: Tensor, values: Tensor, reduction: str) 
         raise DtypeError(f"{name}: updates of {values.dtype} for a tensor of {x.dtype}")
     if x.dtype is bool_ and reduction != "none":
         raise DtypeError(f"{name}: bools have no reduction {reduction!r}")
+    if x.dtype is f64 and reduction != "none":
+        raise DtypeError(f"{name}: f64 has no reduction {reduction!r}, since atomic operations are on 32 bits")
 
 
 class _Addresses(NamedTuple):

@@ -1,16 +1,23 @@
-"""Softmax, its logarithm, and hardmax along any axis of f32 or f16, computed in f32."""
+"""Softmax, its logarithm, and hardmax along any axis of f32 or f16, computed in f32, or of f64."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import DtypeError
 from ..gpu import Kernel
-from ..tensor import Tensor
+from ..tensor import Tensor, f64
 from . import launch, paths
 from .define import Operand
 from .differentiable import differentiable
+from .elementwise import copy, fused
+from .functions import divide, exp, log
 from .lines import Lines
+from .reduce import argmax
+from .reduce import max as largest
+from .reduce import sum as total
 
 WORKGROUP = 256
 COLUMNS = 16  # vectors that a workgroup makes together when they are closer to each other than their elements
@@ -39,6 +46,8 @@ def hardmax(x: Operand, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
 def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
     name = {"soft": "softmax", "log": "log_softmax", "hard": "hardmax"}[kind]
     with launch.tensors(x) as (source,):
+        if source.dtype is f64:
+            return _of_doubles(kind, source, launch.normal_axis(axis, source.ndim), out)
         if source.dtype.kind != "float":
             raise DtypeError(f"{name} of {source.dtype}; cast it first with .to('f32')")
         at = launch.normal_axis(axis, source.ndim)
@@ -46,6 +55,24 @@ def _softmax(kind: str, x: Operand, axis: int, out: Tensor | None) -> Tensor:
         if out.size:
             _launch(kind, launch.copy_if_aliased(source, out), at, out)
     return out
+
+
+def _of_doubles(kind: str, x: Tensor, at: int, out: Tensor | None) -> Tensor:
+    """As the kernel has it, put together from reductions and elementwise operations, which know f64."""
+    if kind == "hard":
+        steps = np.arange(x.shape[at], dtype=np.int32).reshape(-1, *[1] * (x.ndim - at - 1))
+        return fused(lambda i, step: (i == step).to(f64), argmax(x, at, True), steps, out=out)
+    if not x.size:
+        return copy(x)
+    with (
+        largest(x, at, True) as top,
+        fused(lambda v, t: v - t, x, top) as shifted,
+        exp(shifted) as powers,
+        total(powers, at, True) as sums,
+    ):
+        if kind == "log":
+            return fused(lambda v, s: v - log(s), shifted, sums, out=out)
+        return divide(powers, sums, out=out)
 
 
 def _launch(kind: str, x: Tensor, at: int, out: Tensor) -> None:

@@ -19,10 +19,15 @@ class DType:
     itemsize: int
     numpy: np.dtype
     scalar: str
-    kind: str  # "float", "int", "uint" or "bool"
+    kind: str  # "float", "double", "int", "uint" or "bool"
 
     def __repr__(self) -> str:
         return self.name
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its numbers may have a fraction."""
+        return self.kind in ("float", "double")
 
 
 f32 = DType("f32", 4, np.dtype(np.float32), "f32", "float")
@@ -31,6 +36,7 @@ i32 = DType("i32", 4, np.dtype(np.int32), "i32", "int")
 u32 = DType("u32", 4, np.dtype(np.uint32), "u32", "uint")
 bool_ = DType("bool", 4, np.dtype(np.bool_), "u32", "bool")
 u8 = DType("u8", 1, np.dtype(np.uint8), "u32", "uint")
+f64 = DType("f64", 8, np.dtype(np.float64), "f64", "double")  # within networks only: `dtype_of` does not give it
 
 ALL = (f32, f16, i32, u32, bool_, u8)
 _BY_NAME = {dtype.name: dtype for dtype in ALL}
@@ -62,10 +68,12 @@ def dtype_of(requested: Any) -> DType:
 def promote(a: DType, b: DType) -> DType:
     """The element type of an operation on both, as NumPy has it within 32 bits (i32 with u32 gives f32).
 
-    Raises `DtypeError` for none; the order is bool, u8, i32 or u32, f16, f32.
+    Raises `DtypeError` for none; the order is bool, u8, i32 or u32, f16, f32, f64.
     """
     if a is b:
         return a
+    if f64 in (a, b):
+        return f64
     pair = {a.name, b.name}
     if "f32" in pair or pair == {"i32", "u32"} or ("f16" in pair and pair & {"i32", "u32"}):
         return f32

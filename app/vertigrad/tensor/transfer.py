@@ -18,6 +18,8 @@ from .shape import Shape, resolve
 if TYPE_CHECKING:
     from .tensor import Tensor
 
+FEATURES = {dtypes.f16: "shader-f16", dtypes.f64: "shader-f64"}  # what an adapter must have to compute with them
+
 
 def host_array(source: Any) -> tuple[np.ndarray, DType]:
     """`source` as a C-contiguous array in the form it has on the GPU, and its element type.
@@ -76,8 +78,9 @@ def _format_type(code: str) -> np.dtype:
 
 def require(dtype: DType) -> None:
     """Raise `DtypeError` if this adapter cannot compute with `dtype`."""
-    if dtype is dtypes.f16 and "shader-f16" not in gpu().features:
-        raise DtypeError(f"f16 needs the feature shader-f16, which {gpu().adapter} lacks; use f32")
+    feature = FEATURES.get(dtype)
+    if feature is not None and feature not in gpu().features:
+        raise DtypeError(f"{dtype} needs the feature {feature}, which {gpu().adapter} lacks; use f32")
 
 
 def _require_values(tensor: Tensor) -> None:

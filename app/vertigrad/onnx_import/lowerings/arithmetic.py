@@ -10,6 +10,7 @@ from collections.abc import Callable
 from onnx import TensorProto
 
 from ... import ops
+from ...ops.doubles import narrowing
 from ...tensor import Tensor, bool_, f32, i32
 from ..narrow import bits_of, decoded, encoded, of_bits
 from ..node import Node, Refused, Wide, storage_of
@@ -92,7 +93,7 @@ def power(node: Node) -> Value:
     base, exponent = node.operand(0), node.operand(1)
     if node.elem() in INTEGERS:
         bound = _power_bound(node)
-        if exponent.dtype.kind == "float":
+        if exponent.dtype.is_real:
             return node.result(ops.cast(ops.power(base, exponent), base.dtype), bound=bound)
         return node.result(wrapped(ops.power(base, exponent), node.elem()), bound=bound)
     return node.result(_like(ops.power(base, exponent), base))
@@ -175,7 +176,7 @@ def gelu(node: Node) -> Tensor:
 def shrink(node: Node) -> Value:
     x = node.operand(0)
     bias, lambd = node.attribute("bias", 0.0), node.attribute("lambd", 0.5)
-    real = ops.cast(x, f32) if x.dtype.kind != "float" else x
+    real = x if x.dtype.is_real else ops.cast(x, f32)
     inside = ops.where(ops.greater(real, lambd), ops.subtract(real, bias), 0.0)
     result = ops.where(ops.less(real, -lambd), ops.add(real, bias), inside)
     return node.result(wrapped(_like(result, x), node.elem()))
@@ -239,8 +240,7 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
     saturate, round_mode = bool(node.attribute("saturate", 1)), node.attribute("round_mode", "up")
     if target == source:
         return node.result(tensor, bound=node.value(0).bound)
-    if target not in STORAGE:
-        storage_of(target)
+    storage_of(target)
     if source in WIDE and target in (TensorProto.INT32, TensorProto.UINT32):
         node.bounds(0)
     tensor = decoded(node, tensor, source) if source in CODES else tensor
@@ -248,9 +248,10 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
     if target in CODES:
         return node.result(encoded(node, tensor, target, saturate, round_mode), target)
     storage = STORAGE[target]
-    if UNSIGNED.get(target, 32) < 8 and tensor.dtype.kind == "float":
+    if UNSIGNED.get(target, 32) < 8 and tensor.dtype.is_real:
         tensor = ops.cast(tensor, i32)  # below 0 they wrap, in ONNX's reference
-    result = tensor if tensor.dtype is storage else ops.cast(tensor, storage)
+    with narrowing():
+        result = tensor if tensor.dtype is storage else ops.cast(tensor, storage)
     bound = min(node.value(0).bound, WORD) if source in INTEGERS or source == TensorProto.BOOL else WORD
     return node.result(wrapped(result, target), target, 1 if source == TensorProto.BOOL else bound)
 
@@ -259,7 +260,7 @@ def _cast_to(node: Node, tensor: Tensor, target: int) -> Value:
 def bit_cast(node: Node) -> Value:
     """The same bits taken for another type; those of 64 bits are not all on the GPU."""
     source, target = node.elem(), node.attribute("to")
-    if not {source, target} <= STORAGE.keys() or {source, target} & {*WIDE, TensorProto.FLOAT16}:
+    if not {source, target} <= STORAGE.keys() or {source, target} & {*WIDE, TensorProto.FLOAT16, TensorProto.DOUBLE}:
         raise Refused(f"the bits of {type_name(source)} as those of {type_name(target)}")
     bits = of_bits(bits_of(node.tensor(0), source), target)
     if bits.dtype is not STORAGE[target]:

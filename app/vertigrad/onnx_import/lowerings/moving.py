@@ -52,7 +52,7 @@ def arange(node: Node) -> Value:
     if not math.isfinite(steps) or steps > MOST_NUMBERS:
         raise InputError(f"{node}: {steps:.4g} numbers from {start} to {limit}; at most {MOST_NUMBERS:,} are created")
     count = max(math.ceil(steps), 0)
-    index = np.arange(count, dtype=storage_of(node.elem()).numpy)
+    index = node.upload(np.arange(count, dtype=storage_of(node.elem()).numpy))
     result = ops.add(ops.multiply(index, step.item()), start.item())
     reach = abs(int(start)) + count * abs(math.ceil(step))
     return node.result(result, bound=node.require_word(reach))
@@ -117,7 +117,7 @@ def one_hot(node: Node) -> Value:
     depth, axis, rank = node.ints(1)[0], node.attribute("axis", -1), len(node.shape()) + 1
     axis %= rank
     index = node.tensor(0)
-    whole = ops.cast(index, "i32") if index.dtype.kind == "float" else index
+    whole = ops.cast(index, "i32") if index.dtype.is_real else index
     whole = ops.where(ops.less(whole, 0), ops.add(whole, depth), whole)
     sizes = list(node.shape())
     spread = whole.reshape(*sizes[:axis], 1, *sizes[axis:])
@@ -183,7 +183,8 @@ def window(node: Node) -> Value:
     storage_of(elem)
     weights = {"BlackmanWindow": (0.42, 0.5, 0.08), "HammingWindow": (25 / 46, 21 / 46), "HannWindow": (0.5, 0.5)}
     steps = size if node.attribute("periodic", 1) else max(size - 1, 1)
-    angle = ops.multiply(np.arange(size, dtype=np.float32), 2.0 * math.pi / steps)
+    points = np.arange(size, dtype=np.float64 if elem == TensorProto.DOUBLE else np.float32)
+    angle = ops.multiply(node.upload(points), 2.0 * math.pi / steps)
     result = ops.multiply(ops.cos(angle), -weights[node.op][1])
     for order, weight in enumerate(weights[node.op][2:], 2):
         result = ops.add(result, ops.multiply(ops.cos(ops.multiply(angle, float(order))), weight))

@@ -57,7 +57,7 @@ def batch_norm(node: Node) -> Tensor:
         raise Refused("statistics for each position (spatial = 0)")
     x, *parameters = node.tensors()
     node.ignore("momentum")  # of training
-    return ops.batch_norm(x, *parameters, node.attribute("epsilon", 1e-5))  # type: ignore[arg-type]
+    return ops.batch_norm(x, *parameters, node.attribute_or_default("epsilon"))  # type: ignore[arg-type]
 
 
 lowers_to("InstanceNormalization", ops.instance_norm, epsilon="epsilon")
@@ -68,14 +68,14 @@ lowers_to("LRN", ops.local_response_norm, size="size", alpha="alpha", beta="beta
 @lowers("GroupNormalization")
 def group_norm(node: Node) -> Tensor:
     x, scale, bias = node.tensors()
-    return ops.group_norm(x, node.attribute("num_groups"), scale, bias, epsilon=node.attribute("epsilon", 1e-5))
+    return ops.group_norm(x, node.attribute("num_groups"), scale, bias, epsilon=node.attribute_or_default("epsilon"))
 
 
 @lowers("LayerNormalization")
 def layer_norm(node: Node) -> list[Tensor | Value | None]:
     x = node.tensor(0)
     axes = x.ndim - node.axis(-1)
-    options = {"axes": axes, "epsilon": node.attribute("epsilon", 1e-5)}
+    options = {"axes": axes, "epsilon": node.attribute_or_default("epsilon")}
     if not (node.is_used(1) or node.is_used(2)):
         return [ops.layer_norm(x, node.tensor(1), node.optional(2), **options)]
     result, mean, inverse_std = ops.layer_norm_with_statistics(x, node.tensor(1), node.optional(2), **options)
@@ -86,7 +86,7 @@ def layer_norm(node: Node) -> list[Tensor | Value | None]:
 @lowers("RMSNormalization")
 def rms_norm(node: Node) -> Tensor:
     x = node.tensor(0)
-    return ops.rms_norm(x, node.tensor(1), axes=x.ndim - node.axis(-1), epsilon=node.attribute("epsilon", 1e-5))
+    return ops.rms_norm(x, node.tensor(1), axes=x.ndim - node.axis(-1), epsilon=node.attribute_or_default("epsilon"))
 
 
 @lowers("Softmax", "LogSoftmax", "Hardmax")

@@ -11,7 +11,7 @@ from onnx import TensorProto
 from ... import ops
 from ...errors import DtypeError, InputError, ShapeError
 from ...ops.linear import linear
-from ...tensor import Tensor, f32, i32
+from ...tensor import Tensor, f32, f64, i32
 from ..narrow import decoded, encoded
 from ..node import Node, Refused
 from ..registry import lowers
@@ -38,7 +38,7 @@ def with_tail(
 
     A normalization is in the weights and the bias already.
     """
-    tail = node.tail
+    tail = node.tail if x.dtype is not f64 else Tail()  # kernels have activations in f32 only
     if tail.added is not None:
         try:
             options["residual"] = node.trace.on_gpu(tail.added)

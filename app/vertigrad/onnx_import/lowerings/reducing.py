@@ -22,7 +22,7 @@ def _mean(tensor: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
     With x = q n + r, the mean of n numbers is Σq + Σr / n.
     """
-    if tensor.dtype.kind == "float":
+    if tensor.dtype.is_real:
         return ops.mean(tensor, axes, keepdims)
     count = math.prod(tensor.shape[axis] for axis in axes)
     if not 0 < count <= MOST_AVERAGED:

@@ -15,7 +15,7 @@ from onnx import TensorProto, numpy_helper
 from ... import ops
 from ...ops import Expression, words
 from ...ops.words import Words
-from ...tensor import Tensor, bool_, f32, i32, u32
+from ...tensor import Tensor, bool_, f32, f64, i32, u32
 from ..node import Node, Refused, Wide, lowered, storage_of
 from ..registry import LOWERINGS, Result, lowers_wide
 from ..values import CODES, INTEGERS, LIMIT, STORAGE, WIDE, WORD, Guard, Value
@@ -191,12 +191,17 @@ def cast(node: Node) -> Value:
     if target in CODES or node.elem() in CODES:
         raise Wide("64-bit integers that may not fit 32 bits, and floats of 8 bits or fewer")
     node.ignore("saturate", "round_mode")  # which are of such floats
+    if STORAGE[node.elem()] is f64:
+        return _of_double(node, target)
     if STORAGE[node.elem()].kind == "float":
         return _of_float(node, target)
     x = operand(node, 0)
     if target == TensorProto.BOOL:
         return node.result(ops.cast(ops.logical_not(words.is_zero(x)), bool_), target)
     storage = storage_of(target)
+    if storage is f64:
+        high = ops.cast(x.high, i32) if is_signed(node) else x.high
+        return node.result(ops.add(ops.multiply(ops.cast(high, f64), 2.0**32), ops.cast(x.low, f64)), target)
     if storage.kind == "float":
         real = ops.evaluate(words.float_bits(x, is_signed(node))).bitcast(f32)
         return node.result(real if storage is f32 else ops.cast(real, storage), target)
@@ -205,11 +210,25 @@ def cast(node: Node) -> Value:
     return result(node, x, LIMIT[target] if wraps else reach(low, high), target)
 
 
-def _of_float(node: Node, target: int) -> Value:
-    real = ops.cast(node.tensor(0), f32).contiguous()
+def _guard(node: Node, real: Tensor, target: int) -> None:
+    """Have the least and the greatest number checked when outputs are read."""
     low = -LIMIT[target] if target == TensorProto.INT64 else 0
     if real.size:
         node.trace.guards.append(Guard(str(node), low, LIMIT[target], (ops.min(real), ops.max(real))))
+
+
+def _of_double(node: Node, target: int) -> Value:
+    whole = ops.trunc(node.tensor(0))
+    _guard(node, whole, target)
+    high = ops.floor(ops.multiply(whole, 2.0**-32))
+    low = ops.cast(ops.subtract(whole, ops.multiply(high, 2.0**32)), u32)
+    upper = ops.cast(ops.cast(high, i32), u32) if target == TensorProto.INT64 else ops.cast(high, u32)
+    return result(node, Words(low, upper), LIMIT[target], target)
+
+
+def _of_float(node: Node, target: int) -> Value:
+    real = ops.cast(node.tensor(0), f32).contiguous()
+    _guard(node, real, target)
     return result(node, words.of_float_bits(Expression.of(real.bitcast(u32))), LIMIT[target], target)
 
 

@@ -1,0 +1,24 @@
+"""Float64 arrays on the GPU, for networks that have them: `Tensor.from_numpy` refuses those of users."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .dtype import f64
+from .shape import Layout, contiguous_strides
+from .tensor import Tensor
+from .transfer import require
+
+
+def from_doubles(array: np.ndarray, name: str = "") -> Tensor:
+    """A copy of a float64 array as f64. Raises `DtypeError` where the adapter lacks shader-f64."""
+    require(f64)
+    words = np.ascontiguousarray(array, np.float64).reshape(-1).view(np.uint32)
+    with Tensor.from_numpy(words, name) as pairs:
+        layout = Layout(array.shape, contiguous_strides(array.shape, f64.itemsize), 0)
+        return Tensor(pairs.owner.hold(), layout, f64, name, False)
+
+
+def on_gpu(array: np.ndarray, name: str = "") -> Tensor:
+    """As `Tensor.from_numpy`, and float64 as it is."""
+    return from_doubles(array, name) if array.dtype == np.float64 else Tensor.from_numpy(array, name)
