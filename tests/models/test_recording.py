@@ -164,6 +164,13 @@ def test_the_packaged_scene_runs_as_its_recording_until_something_is_changed(ste
         assert np.median(values(session, "before.difference")) > 0.07  # g t² / 2 is 0.136 m, and there is damping
 
 
+@pytest.mark.turns(3)
+def test_the_packaged_scene_follows_its_recording_with_the_recorded_friction(steady):
+    with Session(steady, scene_path("recorded_cloth"), ["cloth.friction=0.35"]) as session:
+        frames(session, 30)
+        assert np.median(values(session, "before.difference")) < 1e-3
+
+
 # reading ahead ------------------------------------------------------------------------------------------------------
 
 
