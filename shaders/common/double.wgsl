@@ -19,6 +19,15 @@ fn double_of_bits(bits: u32) -> f64 {
     return f64(bitcast<f32>(bits));
 }
 
+// x itself, as the sum of three f32, which no compiler sees through; all of its digits for 1e-16 < |x| < 1e38. NVIDIA's
+// takes (a - n b) - n c for a - n (b + c), which loses what b and c are two parts for.
+fn double_hidden(x: f64) -> f64 {
+    let first = f32(x);
+    let rest = x - f64(first);
+    let second = f32(rest);
+    return f64(first) + (f64(second) + f64(f32(rest - f64(second))));
+}
+
 fn double_minimum(a: f64, b: f64) -> f64 {
     return select(min(a, b), a + b, double_is_nan(a) || double_is_nan(b));
 }

@@ -11,9 +11,12 @@ struct DoubleAngle {
 // Below about 1e6 by pi/2 in four parts, of which the first three have 33 bits (Cody and Waite).
 fn double_reduced_near(x: f64) -> DoubleAngle {
     let n = round(x * 6.36619772367581382433e-01lf);
-    let first = x - n * 1.57079632673412561417e+00lf;
-    let second = first - n * 6.07710050630396597660e-11lf;
-    let third = second - n * 2.02226624871116645580e-21lf;
+    if n == 0.0lf {
+        return DoubleAngle(x, 0);
+    }
+    let first = double_hidden(x - n * 1.57079632673412561417e+00lf);
+    let second = double_hidden(first - n * 6.07710050630396597660e-11lf);
+    let third = double_hidden(second - n * 2.02226624871116645580e-21lf);
     return DoubleAngle(third - n * 8.47842766036889956997e-32lf, i32(n));
 }
 

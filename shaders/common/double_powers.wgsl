@@ -2,8 +2,8 @@
 // common/math.wgsl and common/double.wgsl before it. Coefficients, and where they are used, are those of fdlibm (Sun
 // Microsystems, 1993: e_exp, e_log), and so are the two parts of ln(2), after Cody and Waite.
 // WGSL's own exp, log, sin and their like compile for f64 and give wrong numbers, so none of them is used.
-// Compilers may take (a + b) - a for b, and multiply and add with one rounding: upper digits are taken by a cast to
-// f32, and no sum relies on what another one lost.
+// Compilers may take (a + b) - a for b, add in another order, and multiply and add with one rounding: upper digits are
+// taken by a cast to f32, no sum relies on what another one lost, and `double_hidden` holds differences together.
 
 // 2^n for -1008 <= n <= 1023: a power of two in f32, to the eighth.
 fn double_power_of_two(n: i32) -> f64 {
@@ -60,10 +60,8 @@ struct DoublePower {
 
 fn double_reduced_exp(high: f64, low: f64) -> DoublePower {
     let k = round((high + low) * 1.44269504088896338700lf);
-    return DoublePower(
-        i32(k),
-        double_expm1_near(high - k * 6.93147180369123816490e-01lf, k * 1.90821492927058770002e-10lf - low),
-    );
+    let rest = select(double_hidden(high - k * 6.93147180369123816490e-01lf), high, k == 0.0lf);
+    return DoublePower(i32(k), double_expm1_near(rest, k * 1.90821492927058770002e-10lf - low));
 }
 
 // e^(high + low), where low is small against high.
@@ -162,7 +160,7 @@ fn double_power_of_positive(a: f64, b: f64) -> f64 {
     let t_low = f - (t_high - 2.0lf);
     let s = f / t;
     let s_high = f64(f32(s));
-    let s_low = ((f - s_high * t_high) - s_high * t_low) / t;
+    let s_low = (double_hidden(f - s_high * t_high) - s_high * t_low) / t;
     let whole = e * 6.93147180369123816490e-01lf;
     let low = 2.0lf * s_low + (s * double_log_rest(s * s) + e * 1.90821492927058770002e-10lf);
     let log_high = f64(f32(whole + 2.0lf * s_high));
@@ -201,8 +199,8 @@ fn double_power(a: f64, b: f64) -> f64 {
 
 // e^z / 2, also where e^z is too large.
 fn double_half_exp(z: f64) -> f64 {
-    let root = double_exp(0.5lf * z);
-    return (0.5lf * root) * root;
+    let power = double_reduced_exp(min(z, 750.0lf), 0.0lf);
+    return double_scaled(1.0lf + power.rest, power.k - 1);
 }
 
 fn double_sinh(x: f64) -> f64 {
