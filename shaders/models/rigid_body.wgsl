@@ -25,6 +25,7 @@ struct Params {
 @group(0) @binding(7) var<storage, read> sums: array<vec4f>;
 @group(0) @binding(8) var<storage, read_write> contacts: array<vec4f>;
 @group(0) @binding(9) var<storage, read_write> poses: array<f32>;     // position, quaternion, half edges, force, torque: 16 of each
+@group(0) @binding(10) var<storage, read_write> energies: array<vec2f>; // mechanical energy and mass of each that the medium moves
 
 struct Body {
     center: vec3f,
@@ -210,6 +211,21 @@ fn correct(@builtin(local_invocation_index) lane: u32) {
         put(42u, obstacle_row(42u) + answers[5u * lane].xyz / params.dt);
         put(45u, obstacle_row(45u) + answers[5u * lane + 1u].xyz / params.dt);
     }
+}
+
+// Kinetic and potential energy [J], from height 0, and mass [kg]; 0 of what the medium does not move.
+@compute @workgroup_size(64)
+fn measure(@builtin(local_invocation_index) lane: u32) {
+    if lane >= ${OBSTACLES}u {
+        return;
+    }
+    obstacle_block = blocks[lane];
+    let mass = bodies[obstacle_block + 11u];
+    let velocity = obstacle_velocity(center_of_mass(), 1.0);
+    let spin = obstacle_row(24u);
+    let moving_energy = 0.5 * (mass * dot(velocity, velocity) + dot(spin, in_space(inertia()) * spin));
+    let energy = vec2f(moving_energy + mass * params.gravity * center_of_mass().y, mass);
+    energies[lane] = select(vec2f(0.0), energy, is_free());
 }
 
 // Position, quaternion (x, y, z, w), half edges, force and torque of each obstacle.

@@ -605,6 +605,7 @@ SHADERS: dict[str, list[Defines]] = {
     "models/sdf_lattice.wgsl": [{}],
     "models/fluid.wgsl": FLUIDS,
     "models/fluid_pressure.wgsl": FLUIDS,
+    "models/energy_input.wgsl": choices(PART=[64], MOVES=[False, True]),
     "models/rigid_body.wgsl": choices(OBSTACLES=[1, 3]),
     "models/fluid_body.wgsl": [{}],
     "models/foam.wgsl": choices(FLOOR=[False, True], FIELD=["", "placed"], GRID_WRAPS=[True]),

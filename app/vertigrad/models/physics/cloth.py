@@ -215,14 +215,16 @@ class Cloth(EnergyModel):
 
     def _scaled(self, energy: Tensor) -> Energy:
         p = self._params
-        return Energy(energy, Tensor.full(1, p.density * p.width * p.length**2 * max(p.gravity, LEAST_GRAVITY)))
+        weight = p.density * p.width * p.length * max(p.gravity, LEAST_GRAVITY)
+        of_cloth = Energy(energy, Tensor.full(1, weight * p.length))
+        return self._bodies.add_energy(of_cloth, p.gravity, LEAST_GRAVITY, p.length)
 
     def _mechanical_energy(self) -> Energy:
         kinetic, potential, elastic = self._energies()
         return self._scaled(kinetic + potential + elastic)
 
     def _adds_energy(self) -> bool:
-        return any(self._params.wind) or self._wind is not None or self._obstacle is not None
+        return any(self._params.wind) or self._wind is not None
 
     def _create(self, parts: Parts) -> None:
         params, self._phases = self._params, [0.0, 0.0, 0.0]
@@ -239,7 +241,7 @@ class Cloth(EnergyModel):
         met = self._wind, self._obstacle, kind, self._bodies
         self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *met, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
-        parts.zeros("lowest_energy", 1)
+        self._create_energy(parts, self._obstacle, kind)
         parts.copied("pattern", _pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:

@@ -205,10 +205,11 @@ class Fluid(EnergyModel):
     def _mechanical_energy(self) -> Energy:
         kinetic, potential = self._kinetic_and_potential()
         weight = self._start.count * self._start.mass(self._params.density) * max(self._params.gravity, LEAST_GRAVITY)
-        return Energy(kinetic + potential, Tensor.full(1, weight * self._start.top))
+        of_fluid = Energy(kinetic + potential, Tensor.full(1, weight * self._start.top))
+        return self._bodies.add_energy(of_fluid, self._params.gravity, LEAST_GRAVITY, self._start.top)
 
     def _adds_energy(self) -> bool:
-        return self._obstacle is not None
+        return False
 
     @property
     def _fall(self) -> float:
@@ -238,7 +239,7 @@ class Fluid(EnergyModel):
         parts.empty("sorted_pressures", n)
         parts.empty("excess", n, 2)
         parts.zeros("total", 1, dtype=u32)
-        parts.zeros("lowest_energy", 1)
+        self._create_energy(parts, self._obstacle, self._obstacle_kind)
         self._solved, _ = parts.empty("solved", 2), parts.zeros("going", 2, dtype=u32)
         self._mechanical = parts.empty("mechanical", n)
         groups, placed = groups_of(n, 128), self._obstacle if self._obstacle_kind == "placed" else None

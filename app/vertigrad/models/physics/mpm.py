@@ -185,14 +185,15 @@ class Mpm(EnergyModel):
         return ops.sum(self._energies, axis=0)
 
     def _of_energies(self, energies: Tensor) -> Energy:
-        fall = max(self._params.gravity, LEAST_GRAVITY) * self._params.box[1]
-        return Energy(ops.sum(energies[0:3], keepdims=True), energies[3:4] * fall)
+        gravity, top = self._params.gravity, self._params.box[1]
+        of_matter = Energy(ops.sum(energies[0:3], keepdims=True), energies[3:4] * (max(gravity, LEAST_GRAVITY) * top))
+        return self._bodies.add_energy(of_matter, gravity, LEAST_GRAVITY, top)
 
     def _mechanical_energy(self) -> Energy:
         return self._of_energies(self._measured_energies())
 
     def _adds_energy(self) -> bool:
-        return self._obstacle is not None
+        return False
 
     def _create(self, parts: Parts) -> None:
         params, n = self._params, self._params.count
@@ -222,7 +223,7 @@ class Mpm(EnergyModel):
         parts.empty("slots", n, 2, dtype=u32)
         parts.empty("order", n, dtype=u32)
         parts.empty("colors", n, 3)
-        parts.zeros("lowest_energy", 1)
+        self._create_energy(parts, self._obstacle, self._obstacle_kind)
         parts.copied("floor", grid.floor)
         parts.copied("floor_center", grid.floor.reshape(4, 3).mean(axis=0, keepdims=True))
         placed = self._obstacle if self._obstacle_kind == "placed" else None

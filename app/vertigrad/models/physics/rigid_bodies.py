@@ -12,6 +12,7 @@ from ...errors import InputError
 from ...gpu import Plan
 from ...tensor import Tensor
 from ..base import DiagnosticSpec, OutputSpec
+from ..energy import Energy
 from ..kernels import Kernels
 from ..parts import Parts
 from ..reference.obstacle import HEADER, POINTS, blocks
@@ -66,14 +67,16 @@ class RigidBodies:
         self.tensor = parts.zeros("bodies", HEADER if placed is None else placed.size)
         self._poses, placements = parts.zeros("poses", rows, POSE), parts.zeros("placements", rows, 12)
         self.defines = {"OBSTACLES": self.count}
-        self._update, self._show = parts.plans("update", "show_bodies")
+        self._update, self._show, self._measure = parts.plans("update", "show_bodies", "measure_bodies")
         if placed is None:
             return
         answers, sums = parts.zeros("body_answers", rows, 5, 4), parts.zeros("body_sums", groups, rows, 2, 4)
         starts = parts.copied("body_blocks", np.array(begins, np.uint32))
         self.bindings = {"blocks": starts, "answers": answers, "sums": sums}
+        self._energies = parts.zeros("body_energies", rows, 2)
         tensors = {
             **self.bindings,
+            "energies": self._energies,
             "placed": placed,
             "bodies": self.tensor,
             "placements": placements,
@@ -84,6 +87,7 @@ class RigidBodies:
         self._kernels = Kernels(SHADER, tensors, {"groups": groups, **box}, self.defines)
         self._record_update(parts, placed, [*begins[1:], placed.size], begins)
         self._kernels.add(self._show, "show", 64, replayed=())
+        self._kernels.add(self._measure, "measure", 64, "energies", replayed=("gravity",))
 
     def update(self) -> None:
         """Take over what models have placed, at the beginning of a frame."""
@@ -105,6 +109,14 @@ class RigidBodies:
         if self.count:
             threads = 128 * self.count if entry == "answer" else 64
             self._kernels.add(plan, entry, threads, replayed=REPLAYED[entry], **arguments)
+
+    def add_energy(self, energy: Energy, gravity: float, least_gravity: float, top: float) -> Energy:
+        """The energy of the medium with that of the bodies that it moves, which may fall from `top` [m]."""
+        if not self.count:
+            return energy
+        self._measure.replay(gravity=gravity)
+        sums = ops.sum(self._energies, axis=0)
+        return Energy(energy.total + sums[0:1], energy.scale + sums[1:2] * (max(gravity, least_gravity) * top))
 
     def diagnostics(self) -> dict[str, Tensor]:
         """Values of `BODY_DIAGNOSTICS`."""

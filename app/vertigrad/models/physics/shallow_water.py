@@ -176,7 +176,7 @@ class ShallowWater(EnergyModel):
 
     def _adds_energy(self) -> bool:
         params = self._params
-        return params.rain > 0.0 or params.spring > 0.0 or params.edges == "open" or "bed" in self._inputs
+        return params.rain > 0.0 or params.spring > 0.0 or params.edges == "open"
 
     def _create(self, parts: Parts) -> None:
         bed = grid_input(parts, self._inputs, "bed", "rows", "columns")
@@ -188,7 +188,7 @@ class ShallowWater(EnergyModel):
         water, between = parts.empty("water", cells, 4), parts.empty("between", cells, 4)
         timing, rate, self._fastest = parts.empty("clock", 2), parts.empty("rate", cells), parts.empty("fastest", 1)
         parts.empty("depth_speed", rows, columns, 2)
-        parts.zeros("lowest_energy", 1)
+        self._create_energy(parts, bed)
         parts.empty("color", rows, columns, 4)
         surfaces = ("position", "normal", "ground", "ground_normal")
         position, normal, ground, ground_normal = (parts.empty(what, rows, columns, 3) for what in surfaces)

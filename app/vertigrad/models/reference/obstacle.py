@@ -195,6 +195,8 @@ def rotation(degrees: tuple[float, ...]) -> Doubles:
 
 def spin(before: Doubles, after: Doubles, dt: float) -> Doubles:
     """The angular velocity [rad/s] that turns axes (rows) into others in `dt` seconds, the shorter way."""
+    if np.array_equal(before, after):
+        return np.zeros(3)  # the product below is not exactly symmetric
     turn = after.T @ before
     axis = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     sine = 0.5 * float(np.linalg.norm(axis))
