@@ -26,7 +26,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read> x: ${element.storage(X)};
 @group(0) @binding(2) var<storage, read> indices: array<i32>;
 //% if WEIGHTED
-@group(0) @binding(3) var<storage, read> weights: array<f32>;
+@group(0) @binding(3) var<storage, read> weights: array<${"f64" if VALUE == "f64" else "f32"}>;
 //% endif
 @group(0) @binding(4) var<storage, read_write> out: ${element.storage(OUT, OUT == "u8")};
 
@@ -59,7 +59,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     if !is_outside {
         total = ${VALUE}(0);
         let x_at = x_base;
-        let weight = 1.0;
+        let weight = ${"1.0lf" if VALUE == "f64" else "1.0"};
         //% for axis in range(RANK) if TAPS[axis]
         for (var tap${axis} = 0u; tap${axis} < ${TAPS[axis]}u; tap${axis} += 1u) {
             let index${axis} = indices[params.indices_offset + row${axis} + tap${axis}];

@@ -432,6 +432,7 @@ SHADERS: dict[str, list[Defines]] = {
             X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], RANK=[3], TAPS=[(0, 2, 4)], WEIGHTED=[True], OUTSIDE=[True]
         ),
         *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], RANK=[2], TAPS=[(1, 1)], WEIGHTED=[False], OUTSIDE=[False]),
+        *choices(X=["f64"], OUT=["f64"], VALUE=["f64"], RANK=[2], TAPS=[(0, 2)], WEIGHTED=[True], OUTSIDE=[True]),
     ],
     "ops/sample_backward.wgsl": [
         {"X": "f32", "GRID": "f32", "GRADIENT": "f32", "RANK": rank, "MODE": mode, "PADDING": padding, "CORNERS": False}
@@ -487,7 +488,9 @@ SHADERS: dict[str, list[Defines]] = {
         for dtype, values in (("f32", True), ("f16", True), ("u8", False), ("i32", False), ("bool", False))
         for rank, shared in ((0, 256), (1, 2048), (8, 0))
     ],
-    "ops/matmul.wgsl": [defines | tile for defines, tile in zip(PRODUCTS, TILES, strict=True)],
+    "ops/matmul.wgsl": [
+        defines | tile for defines, tile in zip([*PRODUCTS, DOUBLES[0]], [*TILES, TILES[0]], strict=True)
+    ],
     "ops/matmul_small.wgsl": [*PRODUCTS, *DOUBLES],
     "ops/gemv.wgsl": [
         {**defines, **lines, "LOOPED": looped}

@@ -258,13 +258,17 @@ def test_integers_beyond_32_bits(gpu: Gpu) -> None:
     np.testing.assert_array_equal(found["w"], real.astype(np.int64))
 
 
-@pytest.mark.parametrize("op", ["Unique", "TopK", "RoiAlign"])
+@pytest.mark.parametrize("op", ["RoiAlign", "ScatterND", "LSTM"])
 def test_what_is_calculated_in_f32_is_refused(gpu: Gpu, op: str) -> None:
     require_doubles(gpu)
-    extra = {"TopK": {"k": np.array([1])}, "RoiAlign": {"r": np.ones((1, 4)), "i": np.array([0])}}.get(op, {})
-    shape = [1, 1, 4, 4] if op == "RoiAlign" else [4]
-    outputs = ["y", "z"] if op == "TopK" else ["y"]
-    proto = model([node(op, ["x", *extra], outputs)], {"x": (DOUBLE, shape)}, outputs, extra)
+    extra = {
+        "RoiAlign": {"r": np.ones((1, 4)), "i": np.array([0])},
+        "ScatterND": {"i": np.array([[0]]), "u": np.ones((1, 1, 4, 4))},
+        "LSTM": {"w": np.ones((1, 4, 4)), "r": np.ones((1, 4, 1))},
+    }[op]
+    shape = [1, 1, 4] if op == "LSTM" else [1, 1, 4, 4]
+    attributes = {"ScatterND": {"reduction": "add"}, "LSTM": {"hidden_size": 1}}.get(op, {})
+    proto = model([node(op, ["x", *extra], ["y"], **attributes)], {"x": (DOUBLE, shape)}, ["y"], extra)
     with Network(proto) as network, pytest.raises(UnsupportedOp, match=f"{op}.*float64_as_f32"):
         network.run({"x": np.arange(math.prod(shape), dtype=np.float64).reshape(shape)})
 
@@ -287,3 +291,72 @@ def test_an_adapter_without_the_feature_refuses_by_its_name(gpu: Gpu, monkeypatc
 def test_outputs_that_a_scene_would_draw_are_refused(gpu: Gpu) -> None:
     with Network(mlp()[0]) as network, pytest.raises(UnsupportedOp, match="double"):
         network.output_specs()
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_is_stable_and_knows_zeros_and_nan(gpu: Gpu, descending: bool) -> None:
+    require_doubles(gpu)
+    x = np.random.default_rng(5).permutation(np.concatenate([EDGES, EDGES, -EDGES, NUMBERS[50:300]]))
+    x = np.stack([x, x[::-1], np.round(x)], 1)
+    order = np.argsort(-x if descending else x, axis=0, kind="stable")  # NumPy has NaN last, too
+    with from_doubles(x) as tensor:
+        np.testing.assert_array_equal(ops.argsort(tensor, 0, descending=descending).numpy(), order)
+        expected = np.take_along_axis(x, order, 0)
+        np.testing.assert_array_equal(ops.sort(tensor, 0, descending=descending).numpy(), expected)
+
+
+def test_the_largest_and_the_different_numbers(gpu: Gpu) -> None:
+    require_doubles(gpu)
+    x = np.random.default_rng(6).integers(0, 9, (3, 40)) + 2.0**-50
+    nodes = [node("TopK", ["x", "k"], ["largest", "at"], axis=1), node("Unique", ["x"], ["values", "", "", "counts"])]
+    outputs: dict[str, Any] = {
+        "largest": (DOUBLE, [3, 5]),
+        "at": (TensorProto.INT64, [3, 5]),
+        "values": (DOUBLE, ["m"]),
+    }
+    proto = model(
+        nodes, {"x": (DOUBLE, [3, 40])}, outputs | {"counts": (TensorProto.INT64, ["m"])}, {"k": np.array([5])}
+    )
+    at = np.argsort(-x, axis=1, kind="stable")[:, :5]
+    values, counts = np.unique(x, return_counts=True)
+    expected = {"largest": np.take_along_axis(x, at, 1), "at": at, "values": values, "counts": counts}
+    with Network(proto) as network:
+        found = network.run({"x": x})
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def resampling(n: int, scale: float, mode: str) -> np.ndarray:
+    """The matrix that resizes an axis of n elements; ONNX's own reference has cubic weights in f32."""
+    rows = np.zeros((int(n * scale), n))
+    for row, position in enumerate((np.arange(len(rows)) + 0.5) / scale - 0.5):
+        for tap in range(math.floor(position) - 1, math.floor(position) + 3):
+            d = abs(position - tap)
+            near, far = (1.25 * d - 2.25) * d * d + 1, ((-0.75 * d + 3.75) * d - 6) * d + 3  # Keys' kernel, a = -3/4
+            weight = max(1 - d, 0.0) if mode == "linear" else near if d <= 1 else far if d < 2 else 0.0
+            rows[row, min(max(tap, 0), n - 1)] += weight
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resizing(gpu: Gpu, mode: str) -> None:
+    require_doubles(gpu)
+    x = np.random.default_rng(8).normal(size=(1, 2, 7, 6))
+    scales = np.array([1, 1, 1.7, 0.6], np.float32)
+    proto = model([node("Resize", ["x", "", "s"], ["y"], mode=mode)], {"x": (DOUBLE, x.shape)}, ["y"], {"s": scales})
+    expected = resampling(7, scales[2].item(), mode) @ x @ resampling(6, scales[3].item(), mode).T
+    with Network(proto) as network:
+        np.testing.assert_allclose(network.run({"x": x})["y"], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 300, 5), (9, 64, 9), (70, 33, 45), (33, 129, 64)])
+def test_products_of_all_sizes(gpu: Gpu, sizes: tuple[int, int, int]) -> None:
+    require_doubles(gpu)
+    rows, inner, columns = sizes
+    a, b = (
+        np.random.default_rng(1).normal(size=(2, rows, inner)),
+        np.random.default_rng(2).normal(size=(columns, inner)),
+    )
+    with from_doubles(a) as left, from_doubles(b) as right:
+        for x, y, expected in ((left, right.T, a @ b.T), (right, left.permute(0, 2, 1), b @ a.swapaxes(1, 2))):
+            np.testing.assert_allclose(ops.matmul(x, y).numpy(), expected, rtol=1e-12, atol=1e-12)

@@ -2,7 +2,7 @@
 
 There are three kernels. `ops/matmul.wgsl` goes through tiles in workgroup memory; `ops/gemv.wgsl` reads the matrix that
 a few rows are multiplied with once; `ops/matmul_small.wgsl` has an invocation for each 4 x 4 elements of small ones,
-and of those in f64.
+and of those in f64 with few rows or columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..tensor import Tensor, f32, f64
 from . import launch
 from .activation import Activation, expression, parameters
 from .creation import ones, zeros
-from .product_variants import FEW, LINES, SMALL, TILES, Lines, Tile, Variant, lines_class, tiles_class
+from .product_variants import FEW, LINES, OF_DOUBLES, SMALL, TILES, Lines, Tile, Variant, lines_class, tiles_class
 
 BUSY = 132  # workgroups from which on a large GPU has work everywhere
 LEAST_PART = 512  # of the inner axis
@@ -171,9 +171,9 @@ class _Operands:
         )
 
     def variant(self) -> Variant | None:
-        """The kernel's variant for this size; None for small products and those in f64, which have only one."""
+        """The kernel's variant for this size; None for small products, which have only one."""
         if self.matrices["out"].tensor.dtype is f64:
-            return None
+            return OF_DOUBLES if min(self.rows, self.columns) > FEW else None
         if self.rows <= FEW:
             return LINES.choose(lines_class(self.rows, self.column_major("b")))
         if self.rows <= SMALL and self.columns <= SMALL:

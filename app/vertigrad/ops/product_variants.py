@@ -59,6 +59,7 @@ def _named(*variants: Variant) -> dict[str, Variant]:
     return {"x".join(str(part) for part in variant if part is not False): variant for variant in variants}
 
 
+OF_DOUBLES = Tile(32, 32, 8, 4, 4)  # 9 KiB of values of eight bytes: fits the minimum that WebGPU guarantees
 _SMALLEST_TILE = Tile(64, 64, 8, 4, 4)  # fits the minimum that WebGPU guarantees, and is compiled soon
 _TILES = {
     "wide many": Tile(128, 128, 8, 8, 8),

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, f16, f32
+from ..tensor import Tensor, f16, f32, f64
+from ..tensor.doubles import on_gpu
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
@@ -106,7 +107,7 @@ def resize(
     with launch.tensors(x) as (source,):
         how = Resampling(mode, coordinates, rounding, cubic, antialias, exclude_outside, region, keep)
         shape, tables = tables_of(source.shape, size, scale, axes, how)
-        if mode != "nearest" and source.dtype.kind != "float":
+        if mode != "nearest" and not source.dtype.is_real:
             raise DtypeError(f"resize: {mode} of {source.dtype}; cast it first with .to('f32')")
         out = launch.prepare_output("resize", shape, source.dtype, out)
         if out.size and not source.size:
@@ -229,7 +230,7 @@ def _table(position: np.ndarray, n: int, s: float, how: Resampling, cropped: boo
     indices = np.clip(indices, 0, max(n - 1, 0))
     if cropped:
         indices[(position < 0) | (position > n - 1)] = -1
-    return Axis(indices.astype(np.int32), weights.astype(np.float32))
+    return Axis(indices.astype(np.int32), weights)
 
 
 def _filter(mode: str, x: np.ndarray, a: float) -> np.ndarray:
@@ -247,6 +248,7 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
     starts = [sum(lengths[:a]) for a in range(x.ndim)]
     indices = np.concatenate([table.indices.ravel() for _, table in sorted(tables.items())])
     weights = np.concatenate([table.weights.ravel() for _, table in sorted(tables.items())])
+    weights = weights if x.dtype is f64 else weights.astype(np.float32)
     weighted = max(taps) > 1 or bool((weights != 1).any())
     value = "f32" if x.dtype.kind == "float" else {"bool": "bool", "u8": "u32"}.get(x.dtype.name, x.dtype.name)
     kernel = Kernel.load(
@@ -256,7 +258,7 @@ def _launch(x: Tensor, tables: dict[int, Axis], outside: float, out: Tensor) -> 
             **{"WEIGHTED": weighted, "OUTSIDE": bool((indices < 0).any())},
         },
     )
-    with launch.tensors(indices, weights) as (where, how_much):
+    with launch.tensors(indices) as (where,), on_gpu(weights) as how_much:
         kernel(
             out.size,
             overwrites=("out",),

@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, gpu
-from ..tensor import DType, Tensor, f32, i32, u32
+from ..tensor import DType, Tensor, f32, f64, i32, u32
 from . import launch, paths
 from .differentiable import differentiable
 from .elementwise import assign
 from .functions import Operand
+from .gather import take_along_axis
 from .lines import Lines
 from .scans import scan
+from .sorting_doubles import order_of_doubles
 
 WORKGROUP = 256
 DIGIT = 8  # bits
@@ -29,8 +31,10 @@ KEYS = (u32, i32, f32)
 
 @differentiable
 def sort(keys: Operand, axis: int = -1, *, descending: bool = False, out: Tensor | None = None) -> Tensor:
-    """`keys` (u32, i32 or f32) in order along `axis`. Raises `DtypeError` for other types."""
+    """`keys` (u32, i32, f32 or f64) in order along `axis`. Raises `DtypeError` for other types."""
     with launch.tensors(keys) as (array,):
+        if array.dtype is f64:
+            return _of_doubles(array, axis, descending, out)[0]
         target = _target("sort", array, array.dtype, axis, out)
         _sort(_Pass(launch.copy_if_aliased(_last(array, axis), target), None, target, None), descending)
     return _result(target, axis, out)
@@ -45,6 +49,8 @@ def argsort(
     u32 keys below 2^`key_bits` take a pass for each eight bits. Raises `DtypeError`.
     """
     with launch.tensors(keys) as (array,):
+        if array.dtype is f64:
+            return launch.deliver("argsort", order_of_doubles(array, axis, descending, argsort), out)
         target = _target("argsort", array, _index_type(out), axis, out)
         _sort(_Pass(launch.copy_if_aliased(_last(array, axis), target), None, None, target), descending, key_bits)
     return _result(target, axis, out)
@@ -66,6 +72,8 @@ def sort_pairs(
     """
     sorted_keys, sorted_values = out or (None, None)
     with launch.tensors(*([keys] if values is None else [keys, values])) as (array, *others):
+        if array.dtype is f64 and not others and out is None:
+            return _of_doubles(array, axis, descending)
         dtype = others[0].dtype if others else _index_type(sorted_values)
         targets = (
             _target("sort_pairs", array, array.dtype, axis, sorted_keys),
@@ -89,6 +97,11 @@ def topk(x: Operand, k: int, axis: int = -1, *, largest: bool = True) -> tuple[T
         values, indices = sort_pairs(array, axis=axis, descending=largest)
     few = (*[slice(None)] * at, slice(k))
     return values[few], indices[few]
+
+
+def _of_doubles(x: Tensor, axis: int, descending: bool, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    order = order_of_doubles(x, axis, descending, argsort)
+    return take_along_axis(x, order, axis, out=out), order
 
 
 def _index_type(out: Tensor | None) -> DType:

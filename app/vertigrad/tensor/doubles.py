@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dtype import f64
+from .dtype import f64, u32
 from .shape import Layout, contiguous_strides
 from .tensor import Tensor
 from .transfer import require
@@ -22,3 +22,9 @@ def from_doubles(array: np.ndarray, name: str = "") -> Tensor:
 def on_gpu(array: np.ndarray, name: str = "") -> Tensor:
     """As `Tensor.from_numpy`, and float64 as it is."""
     return from_doubles(array, name) if array.dtype == np.float64 else Tensor.from_numpy(array, name)
+
+
+def words_of(tensor: Tensor) -> Tensor:
+    """The bits of f64 as u32 along a new last axis, the lower word first; a view."""
+    shape, strides, offset = tensor.layout
+    return Tensor(tensor.owner.hold(), Layout((*shape, 2), (*strides, 4), offset), u32, tensor.name, True)

@@ -67,7 +67,7 @@ def unique(node: Node) -> list[Value]:
         return _unique_slices(node, in_order)
     x, elem = node.tensor(0), node.elem()
     flat = reshaped(x, (x.size,))
-    keys = flat if flat.dtype.kind != "bool" and flat.itemsize == 4 else ops.cast(flat, f32)
+    keys = flat if flat.dtype.kind != "bool" and flat.itemsize >= 4 else ops.cast(flat, f32)
     if not x.size:
         raise Refused("no elements")
     ranked, order = ops.sort_pairs(keys)
