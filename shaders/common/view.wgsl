@@ -50,7 +50,7 @@ struct View {
     opacity_maps: u32,      // 1, or 0: no volume and no liquid has a shadow
     light_count: u32,
     light_taps: u32,        // samples of their shadow maps that are looked at
-    pad0: u32,
+    exposure: f32,          // of light, where layers map their colors themselves
     lights: array<AreaLight, 8>,
 }
 

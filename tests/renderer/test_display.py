@@ -257,8 +257,9 @@ def test_which_layers_are_display_referred(layer: Make) -> None:
     assert [one.drawing.display_referred for one in shown] == [True] * 3
 
 
+@pytest.mark.parametrize("exposure", [1.0, 2.5])
 @pytest.mark.parametrize("tone_map", ["film", "agx", "neutral"])
-def test_a_tone_map_of_the_layer_is_that_of_the_view(layer: Make, render: Draw, tone_map: str) -> None:
+def test_a_tone_map_of_the_layer_is_that_of_the_view(layer: Make, render: Draw, tone_map: str, exposure: float) -> None:
     """Colors of all layers are those of light through the tone map of the view; splats have only their own."""
     shown = patches(layer)
     del shown["tensor"]  # has none of its own
@@ -272,7 +273,8 @@ def test_a_tone_map_of_the_layer_is_that_of_the_view(layer: Make, render: Draw, 
                 one.style.change("range", (0.5 - fraction, 1.5 - fraction))
                 one.style.change("brightness", 1.5)
                 one.style.change("tone_map", tone_map if own == "view" and one.name == "splats" else own)
-            images[own] = render(layers, FACING, View(**PLAIN, tone_map=view), (400, 300)).astype(int)[150]
+            with_exposure = View(**PLAIN, tone_map=view, exposure=exposure)
+            images[own] = render(layers, FACING, with_exposure, (400, 300)).astype(int)[150]
         at = {name: round(200 + x / FACING.pixel(300) - 0.5) for name, (_, x) in shown.items()}
         expected = images["view"][at["discs"]]
         for name, column in at.items():

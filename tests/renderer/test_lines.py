@@ -300,6 +300,18 @@ def test_trails_with_another_length_and_a_fade(layer, render, walk):
     assert agrees(shown(render, one), lines_through(layer, render, one.positions[9:12]))
 
 
+def test_trails_go_on_with_another_tone_map(layer, render, walk):
+    one = walk(length=6)
+    for number in range(6):
+        one.step(number)
+    before = shown(render, one)
+    for tone_map in ("view", "film", "none"):
+        one.trail.style.change("tone_map", tone_map)
+        after = shown(render, one)
+        assert (after > 0.2).sum() > 0.9 * (before > 0.2).sum() > 50
+    assert np.array_equal(after, before)
+
+
 def test_a_nan_in_a_trail_is_omitted(layer, render, walk):
     one = walk(length=20)
     one.positions[2, 1] = np.nan

@@ -187,6 +187,15 @@ def test_style_and_constants_are_attributes(viewer: vg.Viewer) -> None:
     assert {"position", "color", "roughness"} <= set(dir(cloud))
 
 
+def test_the_new_name_of_an_attribute_is_in_the_message(viewer: vg.Viewer) -> None:
+    path = viewer.lines("path", position=POINTS)
+    message = "^lines 'path': tone_mapped is now called tone_map; 'none' for False, 'view' for True$"
+    with pytest.raises(InputError, match=message):
+        path.tone_mapped = True
+    with pytest.raises(AttributeError, match=message):
+        _ = path.tone_mapped
+
+
 WRONG = [
     (lambda v: v.points("a", position=np.zeros(5)), InputError, "position"),
     (lambda v: v.points("a", position=np.zeros((0, 3))), InputError, "position: the array of shape .0, 3. is empty"),

@@ -99,9 +99,9 @@ def light_cameras(
 
 def packed(
     lights: Sequence[AreaLight], camera: OrbitCamera, maps: Sequence[LightCamera], first_map: int, level: Level
-) -> bytes:
-    """The fields of `View` about them; their shadow maps are those from `first_map` on."""
-    to_eye, written = camera.view(), struct.pack("<3I", len(lights), level.sun_taps if maps else 0, 0)
+) -> tuple[bytes, bytes]:
+    """The fields of `View` about all of them, and about each; their shadow maps are those from `first_map` on."""
+    to_eye, written = camera.view(), b""
     remaining = iter(enumerate(maps, first_map))
     for light in lights:
         number, map_ = next(remaining) if light.shadows else (-1, None)
@@ -121,4 +121,5 @@ def packed(
             *(to_eye[:3, :3] @ axes[1]),
             SEARCH,
         )
-    return written + bytes(PACKED.size * (MOST_LIGHTS - len(lights)))
+    taps = level.sun_taps if maps else 0
+    return struct.pack("<2I", len(lights), taps), written + bytes(PACKED.size * (MOST_LIGHTS - len(lights)))

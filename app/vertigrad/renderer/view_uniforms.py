@@ -18,6 +18,7 @@ from .view import UNIT_HEIGHT, View, has_occlusion, sun_color, sun_direction, su
 
 VIEW_SIZE = 1280  # bytes of `View` in shaders/common/view.wgsl
 OPACITY_AT, LIGHTS_AT = 432, 500  # bytes of `View` from which on it has the map of optical depths, and area lights
+EXPOSURE_AT, EACH_LIGHT_AT = 508, 512  # that hold the exposure, and from which on each area light
 TEXEL_AT = 348  # byte of `View` that holds the width of a texel of the first shadow map
 SCALE_AT = 416  # and from which on `scale` and `march`
 TIME_AT = 172  # byte of `View` that holds the time
@@ -58,6 +59,7 @@ def view_uniform(view: View, camera: OrbitCamera, size: tuple[int, int], time: f
     cost = struct.pack("<3fI", drawn[0] / width, drawn[1] / height, level.march, level.sun_maps)
     lights += clip_planes(view, camera) + shadow_maps(view, camera, drawn[1], level)
     written = matrices.tobytes() + lights + ambient_occlusion(view, camera, level) + cost
+    written += bytes(EXPOSURE_AT - len(written)) + struct.pack("<f", view.exposure)
     return written + bytes(VIEW_SIZE - len(written))
 
 
@@ -216,7 +218,8 @@ class FrameUniforms:
             self.maps = sun_uniforms(view, camera, rows, level)
             if lights:
                 cameras = light_cameras(lights, camera, view.shadow_resolution, rows, level)
-                self._view[LIGHTS_AT:] = packed(lights, camera, cameras, len(self.maps), level)
+                counts, each = packed(lights, camera, cameras, len(self.maps), level)
+                self._view[LIGHTS_AT:EXPOSURE_AT], self._view[EACH_LIGHT_AT:] = counts, each
                 self.maps += light_uniforms(view, cameras, level.march)
             self.key = key
         elif time != self.moment.time:

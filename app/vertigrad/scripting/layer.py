@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError, SceneError, VertigradError
-from ..params import unknown
+from ..params import unknown, with_hint
 from ..renderer.layers import AttributeSpec, Layer
+from ..scene.renamed import PARAMETERS, SWITCHES
 from ..scene.schema import OutputRef
 from ..session.parameters import Key
 from ..tensor import Tensor
@@ -54,7 +55,7 @@ class LayerHandle:
             return getattr(self._content.session.stage.layers[self.name].style, key)
         if key == COLORBAR:
             return self._content.document.values["layers"][self.name].get(key)
-        raise AttributeError(f"{self.type} {self.name!r}: {unknown('attribute', key, self._names())}")
+        raise AttributeError(self._unknown(key))
 
     def __setattr__(self, key: str, value: Any) -> None:
         self.set(**{key: value})
@@ -70,7 +71,7 @@ class LayerHandle:
             if key in self._layer.Style.model_fields:
                 self._content.session.running.assign({Key(f"layers.{self.name}", key): plain(value)})
             elif key not in self._layer.ATTRIBUTES and key != COLORBAR:
-                raise InputError(f"{self.type} {self.name!r}: {unknown('attribute', key, self._names())}")
+                raise InputError(self._unknown(key))
             elif key in self._data.tensors and is_data(value, self._layer.ATTRIBUTES[key]):
                 self._replace(key, value)
             else:
@@ -100,6 +101,14 @@ class LayerHandle:
         """Raise `InputError` if the layer was removed, or another one has its name now."""
         if self._content.layers.get(self.name) is not self:
             raise InputError(f"the layer {self.name!r} of this handle was removed or replaced")
+
+    def _unknown(self, key: str) -> str:
+        """The message about an attribute that there is not: by another name, if it was renamed."""
+        new = PARAMETERS.get(("layers", self.type), {}).get(key)
+        if new is None:
+            return f"{self.type} {self.name!r}: {unknown('attribute', key, self._names())}"
+        values = [f"{value!r} for {old}" for old, value in SWITCHES.get(("layers", self.type, new), {}).items()]
+        return with_hint(f"{self.type} {self.name!r}: {key} is now called {new}", ", ".join(values))
 
     def _names(self) -> list[str]:
         return [*self._layer.ATTRIBUTES, *self._layer.Style.model_fields, COLORBAR]

@@ -23,7 +23,7 @@ from .base import Attribute, AttributeSpec, Frame
 from .box import Vector
 from .recipe import Recipe, Stage, StagePipelines
 from .storage import Blocks, storage_range
-from .styles import SYMMETRIC, VIEW, Range, ends
+from .styles import NONE, SYMMETRIC, VIEW, Range, ends
 
 
 class Closable(Protocol):
@@ -79,7 +79,7 @@ class Drawing(ABC):
             self.restyle()
             for stage in self._recipe.stages:
                 for drawn in ("gbuffer", "depth") if self.is_deferred and not stage.over else ("color",):
-                    self.pipelines.get(stage, drawn, Colors(self.display_referred), self.display_referred)
+                    self.pipelines.get(stage, drawn, Colors(self.display_referred), self.shown_tone_map)
         except BaseException:
             self.close()
             raise
@@ -116,14 +116,19 @@ class Drawing(ABC):
 
     @property
     def is_display_referred(self) -> bool:
-        """Whether colors are shown without exposure, tone mapping and bloom, with this style."""
+        """Whether colors are shown without tone mapping and bloom of the view, with this style."""
         return getattr(self.style, "tone_map", VIEW) != VIEW
 
     @property
     def tone_map(self) -> str:
         """The layer's own tone map: "none" if it has none, or that of the view."""
         own = getattr(self.style, "tone_map", VIEW)
-        return "none" if own == VIEW else own
+        return NONE if own == VIEW else own
+
+    @property
+    def shown_tone_map(self) -> str | None:
+        """The same, or None if colors are light."""
+        return self.tone_map if self.display_referred else None
 
     @property
     def is_deferred(self) -> bool:
@@ -200,7 +205,7 @@ class Drawing(ABC):
         self._textures = [resource for _, resource in textures]
         kinds += [kind for kind, _ in textures]
         kinds += ["texture", "sampler"] if self.extent else []
-        variant = {"COLORMAPPED": self.extent is not None, "TONE_MAP": self.tone_map, **(defines or {})}
+        variant = {"COLORMAPPED": self.extent is not None, **(defines or {})}
         self.pipelines = StagePipelines(self.gpu, recipe, vertices, kinds, variant)
 
     def is_outdated(self) -> bool:
@@ -326,7 +331,7 @@ class Drawing(ABC):
         self.extent = None
 
     def _rebuild_values(self) -> list[object]:
-        return [self.tone_map, *(getattr(self.style, name) for name in self.rebuilds)]
+        return [getattr(self.style, name) for name in self.rebuilds]
 
     def _record_plan(self, key: tuple[object, ...]) -> None:
         plan = Plan(f"{self.name}.plan")
@@ -372,7 +377,7 @@ class Drawing(ABC):
         if self.vertices:
             self._buffers.set(pass_)
         for stage in stages:
-            pipeline = self.pipelines.get(stage, frame.drawn, frame.colors, self.display_referred, frame.area_lights)
+            pipeline = self.pipelines.get(stage, frame.drawn, frame.colors, self.shown_tone_map, frame.area_lights)
             pass_.set_pipeline(pipeline)
             self.draw_call(pass_)
 

@@ -14,6 +14,7 @@ from ..pipelines import draw_cache, render_pipeline
 from ..target import NO_DEPTH_TEST, Colors, Drawn, handles_samples, pass_states
 from ..view_uniforms import VIEW_SIZE
 from .attributes import Attributes
+from .styles import NONE
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,21 +78,22 @@ class StagePipelines:
             "PICKING": False,
             "GBUFFER": False,
             "DISPLAY_REFERRED": False,
+            "TONE_MAP": NONE,
             "DEPTH_ONLY": False,
             **recipe.defines,
             **defines,
         }
         self.style = self._style_layout()
         self.bindings = Bindings(gpu, (VIEW_SIZE, self.style.size), kinds, BOTH | COMPUTE if recipe.computes else BOTH)
-        self._pipelines: dict[tuple[Stage, Drawn, Colors, bool, bool], wgpu.GPURenderPipeline] = {}
+        self._pipelines: dict[tuple[Stage, Drawn, Colors, str | None, bool], wgpu.GPURenderPipeline] = {}
 
     def get(
-        self, stage: Stage, drawn: Drawn, colors: Colors, display_referred: bool, area_lights: bool = False
+        self, stage: Stage, drawn: Drawn, colors: Colors, tone_map: str | None, area_lights: bool = False
     ) -> wgpu.GPURenderPipeline:
-        """The pipeline of a stage in a pass, perhaps with area lights; the others are as of `target.color_targets`."""
+        """The pipeline of a stage in a pass, perhaps with area lights; `tone_map` is None where colors are light."""
         if drawn not in ("color", "soft"):
-            colors, display_referred = Colors(), False
-        key = stage, drawn, colors, display_referred, area_lights and drawn in ("color", "clear")
+            colors, tone_map = Colors(), None
+        key = stage, drawn, colors, tone_map, area_lights and drawn in ("color", "clear")
         if key not in self._pipelines:
             self._pipelines[key] = self._create(*key)
         return self._pipelines[key]
@@ -105,9 +107,10 @@ class StagePipelines:
         return packed
 
     def _create(
-        self, stage: Stage, drawn: Drawn, colors: Colors, display: bool, area_lights: bool
+        self, stage: Stage, drawn: Drawn, colors: Colors, tone_map: str | None, area_lights: bool
     ) -> wgpu.GPURenderPipeline:
-        recipe, states = self._recipe, pass_states(self._gpu, drawn, stage.over, colors, display)
+        recipe, is_display = self._recipe, tone_map is not None
+        states = pass_states(self._gpu, drawn, stage.over, colors, is_display)
         part = drawn if drawn in ("depth", "clear") else "fragment"
         return render_pipeline(
             self._gpu,
@@ -119,7 +122,8 @@ class StagePipelines:
                 **self.defines,
                 "PICKING": drawn == "rows",
                 "GBUFFER": drawn == "gbuffer",
-                "DISPLAY_REFERRED": display,
+                "DISPLAY_REFERRED": is_display,
+                "TONE_MAP": tone_map or NONE,
                 "AREA_LIGHTS": area_lights,
                 "DEPTH_ONLY": recipe.slim_depth and drawn == "depth",
             },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -52,7 +53,9 @@ class SplatTiles:
     by distance.
     """
 
-    def __init__(self, drawing: Drawing, read: dict[str, Bound], defines: dict[str, int], order: Tensor, draw: Tensor):
+    def __init__(
+        self, drawing: Drawing, read: dict[str, Bound], defines: Mapping[str, Any], order: Tensor, draw: Tensor
+    ):
         self._gpu, self._name, self._drawing, self._read = drawing.gpu, drawing.name, drawing, read
         self._order, self._draw, self._defines = order, draw, defines
         self._groups: OrderedDict[Any, wgpu.GPUBindGroup] = OrderedDict()

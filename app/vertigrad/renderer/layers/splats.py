@@ -87,7 +87,7 @@ class SplatsDrawing(Drawing):
     """
 
     plans_extent = True
-    rebuilds = ("has_shadows",)
+    rebuilds = ("has_shadows", "tone_map")  # of which there are shaders of tiles
 
     def build(self, values: Mapping[str, Attribute]) -> None:
         self.bind_rows(values, SplatsLayer.ATTRIBUTES)
@@ -107,11 +107,13 @@ class SplatsDrawing(Drawing):
         self._components = {name.upper(): self.attributes.components(name) for name in ARRAYS if name != "position"}
         read = [bound.tensor for bound in self._read.values()]
         self.shades = self.style.has_shadows
-        defines = self._components | {"SHADOWED": self.shades, "TONE_MAP": self.tone_map}
+        defines = self._components | {"SHADOWED": self.shades}
         self.create(RECIPE, storage=[self.order, self.size, *read], defines=defines)
         self.tiles: SplatTiles | None = None
         if blends_in_tiles(self.gpu, rows):
-            self.tiles = self.hold(SplatTiles(self, self._read, defines, self.order, self.size))
+            self.tiles = self.hold(
+                SplatTiles(self, self._read, defines | {"TONE_MAP": self.tone_map}, self.order, self.size)
+            )
         self.reads_depth = self.surveys = self.tiles is not None
         self._fits_tiles, self._forward = False, (0.0, 0.0, -1.0)
 

@@ -58,13 +58,13 @@ COLORMAP_FLIP: Any = switch(False, doc="reverse the colormap")
 METALLIC: Any = number(0.0, min=0.0, max=1.0, doc="0: dielectric, 1: metal")
 EMISSIVE: Any = number(0.0, min=0.0, max=1.0, doc="0: lit by sun and sky, 1: emits light")
 CASTS_SHADOW: Any = switch(True, doc="draw it into shadow maps; path tracing does not use them")
-VIEW = "view"
-_TONE_MAPS = ("none", "film", "agx", "neutral")
-_OWN = "none: colors as they are; film, agx, neutral: the colors are light, mapped so, without exposure and bloom"
+NONE, VIEW = "none", "view"
+_TONE_MAPS = (NONE, "film", "agx", "neutral")
+_OWN = "none: colors as they are; film, agx, neutral: they are light, mapped so with the view's exposure, without bloom"
 TONE_MAP: Any = choice(
-    "none", (*_TONE_MAPS, VIEW), doc=f"{_OWN}; view: light, with exposure, tone map and bloom of the view"
+    NONE, (*_TONE_MAPS, VIEW), doc=f"{_OWN}; view: light, with exposure, tone map and bloom of the view"
 )
-OWN_TONE_MAP: Any = choice("none", _TONE_MAPS, doc=_OWN)
+OWN_TONE_MAP: Any = choice(NONE, _TONE_MAPS, doc=_OWN)
 
 
 class LitStyle(Params):
