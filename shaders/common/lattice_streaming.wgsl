@@ -1,5 +1,6 @@
 // What streams into a cell of models/lattice_boltzmann.wgsl: from its neighbors, the ends and sides of the channel, and obstacles.
-// In: ENDS and SIDES of the channel; the lists C, OPPOSITE, MIRRORED and W of the including file.
+// In: ENDS and SIDES of the channel; OBSTACLES, their number if the flow moves some; the lists C, OPPOSITE, MIRRORED and W of
+// the including file.
 
 const YIELDS = vec2f(1.3, 1.5);  // densities between which the inflow yields to what blocks it
 
@@ -48,6 +49,17 @@ fn thrown(density: f32, cell: u32, weight: f32, c: vec2f) -> f32 {
     //% endif
 }
 
+//% if OBSTACLES
+struct Link {
+    owner: u32,   // of the cell that threw something back; none if it is FLUID
+    cell: u32,
+    slope: f32,   // how much more is thrown back for each velocity of the wall
+    thrown: f32,  // momentum that this gives to the wall
+}
+const NO_LINK = Link(FLUID, 0u, 0.0, 0.0);
+var<private> link: Link;  // of what `streamed` returned last, where that was thrown back
+
+//% endif
 //% for k in range(9)
 // What streams into a cell from its side in direction ${k}: from a neighbor, or thrown back by what is there.
 fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
@@ -81,6 +93,9 @@ fn streamed_${k}(row: i32, column: i32, cell: u32) -> f32 {
     // from a wall between the cell and its neighbor (Bouzidi, Firdaouss & Lallemand 2001, equation 5)
     let fraction = distance[cell] / max(distance[cell] - beyond, 1e-6);
     let wall_term = thrown(1.0 + fluid(cell).z, from_, ${W[k]}, vec2f(${C[k][0]}, ${C[k][1]}));
+    //% if OBSTACLES
+    link = Link(owner[from_], from_, 6.0 * ${W[k]} * (1.0 + fluid(cell).z) * select(1.0, 0.5 / fraction, fraction >= 0.5), 0.0);
+    //% endif
     if fraction >= 0.5 {
         return mix(population(${k}u, cell), back, 0.5 / fraction) + wall_term * (0.5 / fraction);
     }

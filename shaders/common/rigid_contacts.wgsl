@@ -63,7 +63,7 @@ fn touched(pair: u32) -> u32 {
 }
 
 fn struck(which: u32, at: vec3f, impulse: vec3f) {
-    moving[which].velocity += moving[which].lightness * impulse;
+    moving[which].velocity += moving[which].lightness * ${"ALONG * " if FLAT else ""}impulse;
     moving[which].spin += moving[which].turning * cross(at - moving[which].center, impulse);
 }
 
@@ -74,7 +74,7 @@ fn velocity_of(which: u32, at: vec3f) -> vec3f {
 // How much faster a body is at a point along `direction` after a unit of impulse there.
 fn yielding(which: u32, at: vec3f, direction: vec3f) -> f32 {
     let arm = at - moving[which].center;
-    return moving[which].lightness + dot(cross(moving[which].turning * cross(arm, direction), arm), direction);
+    return moving[which].lightness${" * dot(ALONG * direction, direction)" if FLAT else ""} + dot(cross(moving[which].turning * cross(arm, direction), arm), direction);
 }
 
 // The impulse of a contact, so that it closes no faster than its gap allows, with Coulomb's friction.

@@ -2,7 +2,7 @@
 // In: before, populations (9, rows, columns) after their collision, each less its weight; distance (rows, columns) to the
 //     wall in cells, negative inside it. COLLISION: "trt" or "regularized". ENDS: "open" or "periodic". SIDES: "slip",
 //     "no slip" or "periodic". SHAPE: "none", "circle", "square", "airfoil", "mask" or "placed",
-//     the section at y = 0 of what the model obstacle places.
+//     the section at y = 0 of what the model obstacle places; OBSTACLES of them where the flow moves bodies, else 0.
 // Out: after, a step later (stream); distance, of the obstacle, and of cells painted by the tool (obstruct, paint);
 //      velocity, density, speed (moments); vorticity and the surfaces that are drawn (show).
 // The reference implementation is app/vertigrad/models/reference/lattice_boltzmann.py.
@@ -35,6 +35,9 @@ struct Params {
     obstacle_lag: f32,  // how long before its placement a placed obstacle has the last step of a plan [s]
     steps_after: f32,   // steps of the plan after this one
     step_time: f32,     // time between steps [s]
+    dt: f32,            // what it is for bodies, which drop the time that the flow drops [s]
+    fluid_density: f32, // [kg/m³]
+    groups: u32,        // workgroups of `load`
     //% if SHAPE == "mask"
     mask_offset: u32,
     mask_shape: vec2u,
@@ -59,6 +62,13 @@ struct Params {
 //% if SHAPE == "placed"
 @group(0) @binding(12) var<storage, read> placed: array<f32>;
 @group(0) @binding(13) var<storage, read_write> wall_velocity: array<vec2f>;
+//% if OBSTACLES
+@group(0) @binding(14) var<storage, read> blocks: array<u32>;           // where the blocks of obstacles begin
+@group(0) @binding(15) var<storage, read_write> answers: array<vec4f>;  // see common/rigid_body.wgsl
+@group(0) @binding(16) var<storage, read_write> sums: array<vec4f>;     // see load
+@group(0) @binding(17) var<storage, read_write> owner: array<u32>;      // of each cell: the obstacle in it
+@group(0) @binding(18) var<storage, read_write> met: array<u32>;        // and the one in the last step
+//% endif
 
 ${obstacles.functions("placed")}
 
@@ -107,6 +117,9 @@ fn limited(velocity: vec2f, most: f32) -> vec2f {
 }
 
 //% include "common/lattice_streaming.wgsl"
+//% if OBSTACLES
+//% include "common/lattice_bodies.wgsl"
+//% endif
 
 // Guo, Zheng & Shi (2002), equation 20, without its factor.
 fn forced(weight: f32, c: vec2f, u: vec2f) -> f32 {
@@ -232,7 +245,12 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
         in_scene(f32(row), f32(column)), params.obstacle_lag + params.steps_after * params.step_time
     );
     var d = near.w / params.edge;
-    let velocity = obstacle_velocity(near.xyz, 1.0).xz * (params.step_time / params.edge);
+    //% if OBSTACLES
+    let time = select(params.step_time, params.dt, placed[obstacle_block + 35u] == 1.0);
+    //% else
+    let time = params.step_time;
+    //% endif
+    let velocity = obstacle_velocity(near.xyz, 1.0).xz * (time / params.edge);
     //% else
     var d = 0.5;
     //% endif
@@ -247,6 +265,9 @@ fn obstruct(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) n
     found[cell] = select(d, min(d, -0.5), drawn);
     //% if SHAPE == "placed"
     wall_velocity[cell] = select(vec2f(0.0), velocity, d <= 0.0 && !drawn);
+    //% if OBSTACLES
+    owner[cell] = select(select(FLUID, body_number(), d <= 0.0), OTHER_WALL, drawn);
+    //% endif
     //% endif
 }
 

@@ -1,6 +1,7 @@
 // Bodies that a medium moves, with the obstacles' arrays of common/obstacle.wgsl: Newton's and Euler's equations, and contacts
 // with a box and with each other (common/rigid_contacts.wgsl).
-// In: OBSTACLES, their number. placed: as models of type obstacle place them; blocks: where each begins.
+// In: OBSTACLES, their number; FLAT: they move along x and z alone, and turn around y. placed: as models of type obstacle
+// place them; blocks: where each begins.
 // A frame begins with update. A step of the medium: predict, answer for each solve of its pressure, advance, correct.
 
 //% import "common/obstacle.wgsl" as obstacle
@@ -35,6 +36,11 @@ struct Body {
     spin: vec3f,
     turning: mat3x3f, // inverse of the inertia in space
 }
+
+//% if FLAT
+const ALONG = vec3f(1.0, 0.0, 1.0);   // the axes that bodies move along
+const AROUND = vec3f(0.0, 1.0, 0.0);  // and those that they turn around
+//% endif
 
 var<workgroup> moving: array<Body, ${OBSTACLES}>;
 var<workgroup> partial: array<vec4f, 256>;
@@ -86,6 +92,15 @@ fn update(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) 
     }
 }
 
+// The inverse of its inertia in space.
+fn turning() -> mat3x3f {
+    //% if FLAT
+    return mat3x3f(vec3f(0.0), vec3f(0.0, 1.0 / in_space(inertia())[1].y, 0.0), vec3f(0.0));
+    //% else
+    return in_space(inverse(inertia()));
+    //% endif
+}
+
 fn loaded(which: u32, velocity: vec3f, spin: vec3f) -> Body {
     obstacle_block = blocks[which];
     let center = center_of_mass();
@@ -93,7 +108,11 @@ fn loaded(which: u32, velocity: vec3f, spin: vec3f) -> Body {
         return Body(center, 0.0, velocity, bodies[obstacle_block + 23u], spin, mat3x3f());
     }
     let lightness = 1.0 / bodies[obstacle_block + 11u];
-    return Body(center, lightness, velocity, bodies[obstacle_block + 23u], spin, in_space(inverse(inertia())));
+    //% if FLAT
+    return Body(center, lightness, ALONG * velocity, bodies[obstacle_block + 23u], AROUND * spin, turning());
+    //% else
+    return Body(center, lightness, velocity, bodies[obstacle_block + 23u], spin, turning());
+    //% endif
 }
 
 //% include "common/rigid_contacts.wgsl"
@@ -189,11 +208,15 @@ fn advance(@builtin(local_invocation_index) lane: u32) {
         put(45u, answers[5u * lane + 1u].xyz);
         if is_free() {
             let body = moving[lane];
+            //% if not FLAT
             let momentum = in_space(inertia()) * body.spin;
+            //% endif
             turn(body.spin);
             moving[lane].center = body.center + params.dt * body.velocity;
             put(1u, moving[lane].center - axes() * (obstacle_row(32u) * bodies[obstacle_block + 4u]));
-            moving[lane].spin = in_space(inverse(inertia())) * momentum;
+            //% if not FLAT
+            moving[lane].spin = turning() * momentum;
+            //% endif
             write_velocity(lane);
         }
         answers[5u * lane + 4u] = vec4f(center_of_mass(), 0.0);

@@ -609,7 +609,7 @@ SHADERS: dict[str, list[Defines]] = {
     "models/fluid.wgsl": FLUIDS,
     "models/fluid_pressure.wgsl": FLUIDS,
     "models/energy_input.wgsl": choices(PART=[64], MOVES=[False, True]),
-    "models/rigid_body.wgsl": choices(OBSTACLES=[1, 3]),
+    "models/rigid_body.wgsl": choices(OBSTACLES=[1, 3], FLAT=[False, True]),
     "models/fluid_body.wgsl": [{}],
     "models/foam.wgsl": choices(FLOOR=[False, True], FIELD=["", "placed"], GRID_WRAPS=[True]),
     "models/obstacle.wgsl": [{}],
@@ -620,6 +620,14 @@ SHADERS: dict[str, list[Defines]] = {
         ENDS=["open", "periodic"],
         SIDES=["slip", "no slip", "periodic"],
         SHAPE=["none", "circle", "square", "airfoil", "mask", "placed"],
+        OBSTACLES=[0],
+    )
+    + choices(
+        COLLISION=["regularized", "trt"],
+        ENDS=["open", "periodic"],
+        SIDES=["slip", "no slip"],
+        SHAPE=["placed"],
+        OBSTACLES=[2],
     ),
     "models/shallow_water.wgsl": choices(EDGES=["walls", "open"], SECOND=[False, True]),
     "draw/bloom.wgsl": [{}],

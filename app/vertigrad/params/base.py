@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -54,6 +54,10 @@ class Params(BaseModel):
             raise PydanticCustomError("parameter", "{reason}", {"reason": str(error)}) from None
         validated = handler(accepted)
         return accepted if isinstance(accepted, Auto) else validated  # pydantic makes plain numbers of it
+
+    def recorded(self) -> Hashable:
+        """What models are built for, besides the parameters that rebuild them: where it changes, this does, too."""
+        return None
 
     @classmethod
     def specs(cls) -> list[ParamSpec]:

@@ -104,8 +104,9 @@ def _refitted(now: Params, old: Params, new: P) -> P:
 
 
 def reshapes(old: Params, new: Params) -> bool:
-    """Whether a change of parameters changes shapes of tensors."""
-    return any(spec.rebuild and getattr(old, spec.name, None) != getattr(new, spec.name) for spec in new.specs())
+    """Whether a change of parameters changes shapes of tensors, or what plans contain."""
+    differ = any(spec.rebuild and getattr(old, spec.name, None) != getattr(new, spec.name) for spec in new.specs())
+    return differ or old.recorded() != new.recorded()
 
 
 def _built(

@@ -46,6 +46,9 @@ class Params(params.Params):
         unit="cells/step",
         doc="inflow speed in lattice units; lower next to a large obstacle, to keep the Mach number small",
     )
+    density: float = number(
+        1000.0, min=1e-3, max=2e4, scale="log", unit="kg/m³", doc="density of the fluid, for the bodies that it moves"
+    )
     steps_per_second: float = amount(900.0, "lattice steps per second", max=1e5, slider_max=4000.0, unit="steps/s")
     ends: str = choice(
         "open",
@@ -96,6 +99,7 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
     driven = params.ends == "periodic"
     camber, camber_at, thickness = section_of(params.naca)
     turned = math.radians(params.angle_of_attack)
+    step_time = 1.0 / max(params.steps_per_second, 1e-6)
     return {
         "inflow": inflow,
         "viscosity": viscosity,
@@ -112,7 +116,9 @@ def uniforms(params: Params, masked: bool) -> dict[str, Any]:
         "edge": LONGER_SIDE / max(params.rows, params.columns),
         "length": length,
         "obstacle_lag": 0.0,
-        "step_time": 1.0 / max(params.steps_per_second, 1e-6),
+        "step_time": step_time,
+        "dt": step_time,
+        "fluid_density": params.density,
         **parameters(params, "rows", "columns", "height", "pedestal"),
         **NO_TOOL,
     }

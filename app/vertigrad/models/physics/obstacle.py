@@ -49,9 +49,13 @@ class Params(params.Params):
         max=2e4,
         slider_max=3e3,
         unit="kg/m³",
-        doc="density of a body that fluid, mpm or cloth moves, from where it is placed; 0: it stays where it is placed",
+        doc="density of a body that a simulation moves, from where it is placed; 0: it stays where it is placed",
     )
     friction: float = number(0.3, min=0.0, max=2.0, doc="Coulomb friction coefficient of that body at walls and others")
+
+    def recorded(self) -> bool:
+        """Whether it is a body: what moves bodies has more to do than what has obstacles."""
+        return self.density > 0.0
 
 
 class Obstacle(NamedTensorsModel):
@@ -60,7 +64,7 @@ class Obstacle(NamedTensorsModel):
     Connect its output `obstacle` to the input `obstacle` of fluid, mpm, cloth, smoke and lattice_boltzmann: all have it
     at the same place, lattice_boltzmann its section at y = 0. It has the velocity and the angular velocity with which
     its placement changed in the last step, so a moved obstacle pushes; a jump faster than 50 m/s moves nothing along.
-    With a density, fluid, mpm and cloth move it as a rigid body; their outputs have where it is.
+    With a density, fluid, mpm, cloth and lattice_boltzmann move it as a rigid body; their outputs have where it is.
     Samples of grids are on the faces of their box; heights are meters above its center, and all below them is solid.
     """
 

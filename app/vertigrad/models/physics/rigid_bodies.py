@@ -34,8 +34,8 @@ BODY_DIAGNOSTICS = {
 }
 
 
-def body_outputs() -> dict[str, OutputSpec]:
-    """Outputs of a medium that moves obstacles."""
+def pose_outputs() -> dict[str, OutputSpec]:
+    """Outputs of a medium that moves obstacles: where they are, and what is done to them."""
     columns = {
         "position": (slice(0, 3), "centers of the obstacles of the input obstacle [m]; without it, of none"),
         "rotation": (slice(3, 7), "their rotations as quaternions x, y, z, w"),
@@ -43,12 +43,22 @@ def body_outputs() -> dict[str, OutputSpec]:
         "force": (slice(10, 13), "force on each [N]"),
         "torque": (slice(13, 16), "torque on each about its center of mass [N m]"),
     }
-    rows = {
+    return {
         f"obstacle_{name}": OutputSpec((None, part.stop - part.start), "f32", doc, "poses", part)
         for name, (part, doc) in columns.items()
     }
+
+
+def body_outputs() -> dict[str, OutputSpec]:
+    """The same, and the obstacles for other simulations."""
     moved = OutputSpec((None,), "f32", "the obstacles as they are moved, for other simulations", "bodies")
-    return {"obstacle": moved, **rows}
+    return {"obstacle": moved, **pose_outputs()}
+
+
+def has_bodies(placed: Tensor) -> bool:
+    """Whether one of the obstacles has a density, and no other medium moves it. Waits for the GPU."""
+    array = placed.numpy()
+    return any(array[begin + 11] > 0.0 and array[begin + 35] != 1.0 for begin in blocks(array))
 
 
 class RigidBodies:
@@ -56,10 +66,11 @@ class RigidBodies:
 
     `tensor` has them as they are now, in the form of shaders/common/obstacle.wgsl. The medium adds loads to `sums`, of
     `groups` workgroups. It gives the corners of the box, `low` and `high` [m], here or at each replay, and plays the
-    entry points in the order that shaders/models/rigid_body.wgsl has.
+    entry points in the order that shaders/models/rigid_body.wgsl has. `flat`: they move along x and z alone and turn
+    around y; the medium has a kernel `answer` of its own, and rows of three in `sums`.
     """
 
-    def __init__(self, parts: Parts, placed: Tensor | None, name: str, groups: int, **box: Any):
+    def __init__(self, parts: Parts, placed: Tensor | None, name: str, groups: int, *, flat: bool = False, **box: Any):
         begins = [] if placed is None else blocks(placed.numpy())
         self.count, rows = len(begins), max(len(begins), 1)
         if self.count > MOST:
@@ -67,10 +78,12 @@ class RigidBodies:
         self.tensor = parts.zeros("bodies", HEADER if placed is None else placed.size)
         self._poses, placements = parts.zeros("poses", rows, POSE), parts.zeros("placements", rows, 12)
         self.defines = {"OBSTACLES": self.count}
+        self.bindings: dict[str, Tensor] = {}
         self._update, self._show, self._measure = parts.plans("update", "show_bodies", "measure_bodies")
         if placed is None:
             return
-        answers, sums = parts.zeros("body_answers", rows, 5, 4), parts.zeros("body_sums", groups, rows, 2, 4)
+        answers = parts.zeros("body_answers", rows, 5, 4)
+        sums = parts.zeros("body_sums", groups, rows, 3 if flat else 2, 4)
         starts = parts.copied("body_blocks", np.array(begins, np.uint32))
         self.bindings = {"blocks": starts, "answers": answers, "sums": sums}
         self._energies = parts.zeros("body_energies", rows, 2)
@@ -84,7 +97,7 @@ class RigidBodies:
             "contacts": parts.zeros("body_contacts", rows * POINTS * 4, 3, 4),
             "poses": self._poses,
         }
-        self._kernels = Kernels(SHADER, tensors, {"groups": groups, **box}, self.defines)
+        self._kernels = Kernels(SHADER, tensors, {"groups": groups, **box}, {**self.defines, "FLAT": flat})
         self._record_update(parts, placed, [*begins[1:], placed.size], begins)
         self._kernels.add(self._show, "show", 64, replayed=())
         self._kernels.add(self._measure, "measure", 64, "energies", replayed=("gravity",))

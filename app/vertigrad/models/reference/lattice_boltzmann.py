@@ -25,7 +25,7 @@ def step(f: Doubles, distance: Doubles, values: Mapping[str, Any], collision: st
 
     `values["walls"]` are velocities (rows, columns, 2) of an obstacle that moves, in cells per step; or None.
     """
-    came = np.stack([_streamed(k, f, distance, values, ends, sides) for k in range(9)])
+    came = np.stack([streamed(k, f, distance, values, ends, sides) for k in range(9)])
     after = _collided(came, values, collision)
     walls = values.get("walls")
     inside = 0.0 if walls is None else _equilibrium(_extra_around(f, distance), np.moveaxis(walls, -1, 0))
@@ -66,7 +66,8 @@ def _equilibrium(extra: Doubles, u: Doubles) -> Doubles:
     return np.einsum("k,k...->k...", W, extra + (1.0 + extra) * (along + 0.5 * along**2 - 1.5 * square))
 
 
-def _streamed(k: int, f: Doubles, distance: Doubles, values: Mapping[str, Any], ends: str, sides: str) -> Doubles:
+def streamed(k: int, f: Doubles, distance: Doubles, values: Mapping[str, Any], ends: str, sides: str) -> Doubles:
+    """What streams into each cell (rows, columns) in direction k, or is thrown back to it by what is there."""
     rows, columns = distance.shape
     row, column = np.indices(distance.shape)
     r, x = row - C[k, 1], column - C[k, 0]
