@@ -31,7 +31,6 @@ LONGEST = int(
     os.environ.get("VERTIGRAD_LONGEST", "240")
 )  # seconds for a network, compiled and run twice by a software adapter
 CLOSE = 1e-3
-FLOAT64 = "float64 as f32"
 TYPES = {"tensor(float16)": np.float16, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8}
 
 
@@ -114,7 +113,7 @@ PACKAGES = [
     }, "npm"),
     Package("openwakeword-js", "Apache-2.0", {"hello_deepa.onnx": {}, "namaste_deepa.onnx": {}}, "npm"),
     Package("efficientword-net", "Apache-2.0", {"_qint8.onnx": {}}),
-    Package("swift-f0", "MIT", {"model.onnx": {"audio": (1, 4096), "fmin": 50.0, "fmax": 900.0, FLOAT64: True}}),
+    Package("swift-f0", "MIT", {"model.onnx": {"audio": (1, 4096), "fmin": 50.0, "fmax": 900.0}}),
     Package("speechmos", "MIT", {
         "Run_1663829550_Stage_0.onnx": {"frames": 40},
         "Run_1663915512_Stage_0.onnx": {"frames": 40},
@@ -272,9 +271,7 @@ def compare(package: Package, file: str) -> Result | None:
     expected, reference_s = _timed(lambda: session.run(None, inputs))
     result = Result(package.name, file, len(onnx.load(path, load_external_data=False).graph.node))
     result.reference_ms = reference_s * 1e3
-    narrow = bool(package.files[file].get(FLOAT64))
-    result.notes = ["float64 as f32"] * narrow
-    with Network(path, float64_as_f32=narrow) as network:
+    with Network(path) as network:
         started = time.perf_counter()
         try:
             found = network.run(inputs)
@@ -286,8 +283,6 @@ def compare(package: Package, file: str) -> Result | None:
         found = network.run(inputs)
         result.run_ms = (time.perf_counter() - started) * 1e3
         result.notes += [f"reads back for {decision.node.split()[0]}" for decision in network.program(inputs).decisions]
-    if narrow:
-        expected = [array.astype(np.float32) if array.dtype == np.float64 else array for array in expected]
     names = [entry.name for entry in session.get_outputs()]
     result.error = max(difference(found[name], theirs) for name, theirs in zip(names, expected, strict=True))
     return result
