@@ -83,6 +83,25 @@ def test_observed_tensors_hold_what_nodes_compute_and_outputs_stay_the_same_tens
     np.testing.assert_allclose(out.numpy(), hidden() @ W2, rtol=1e-5, atol=1e-5)
 
 
+def test_what_is_double_is_not_observed(steady: Gpu, tmp_path: Path) -> None:
+    if "shader-f64" not in steady.features:
+        pytest.skip("no f64 here")
+    entry, double = helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    nodes = [
+        helper.make_node("Cast", ["x"], ["wide"], to=double),
+        helper.make_node("Exp", ["wide"], ["power"]),
+        helper.make_node("Cast", ["power"], ["out"], to=onnx.TensorProto.FLOAT),
+    ]
+    graph = helper.make_graph(nodes, "net", [entry("x", 1, [5, 3])], [entry("out", 1, [5, 3])])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(proto, tmp_path / "double.onnx")
+    with running(tmp_path / "double.onnx") as model:
+        with pytest.raises(InputError, match="'power' is double"):
+            model.inside.observe(Observed(("power",)))
+        model.step(0.1)
+        np.testing.assert_allclose(model.outputs()["out"].numpy(), np.exp(X), rtol=1e-6)
+
+
 def test_units_of_an_observed_tensor_are_set_to_zero_without_a_recording(model: Onnx, monkeypatch) -> None:
     model.inside.observe(Observed(("/enc/0/relu",)))
     recorded = []

@@ -12,7 +12,7 @@ import numpy as np
 from ... import ops
 from ...errors import InputError, OutOfMemory, Redecided, VertigradError
 from ...gpu import Plan
-from ...tensor import Tensor
+from ...tensor import Tensor, f64
 from ..element_gradient import ElementGradients
 from ..inside import Differentiable, GradientName, Graph, InnerTensor, Inside, Observed, Source, resolved
 from .onnx_gradient import InputGradient
@@ -225,6 +225,8 @@ class RunningNetwork(Inside):
         for name in self._network.weights.keys() & {*observed.tensors} - self._weights.keys():
             self._weights[name] = Tensor.from_numpy(self._network.weight(name), name)
         found = {name: program.tensor(name) for name in self._computed(observed.tensors)}
+        if doubles := [name for name, tensor in found.items() if tensor.dtype is f64]:
+            raise InputError(f"{self._network.source}: {doubles[0]!r} is double; a scene shows f32: cast it to float")
         found |= {NODES: graph.rows, WIRES: graph.wires} if graph is not None else {}
         return found | {name: self._weights[name] for name in observed.tensors if name in self._weights}
 
