@@ -138,3 +138,11 @@ def _held(gpu: Gpu) -> set[Held]:
     """Live blocks with their counts, once the GPU is idle."""
     gpu.wait_idle()
     return {(b.id, b.generation, b.name, b.owners, b.pins, b.published) for b in gpu.tracker.live}
+
+
+@pytest.fixture
+def f64_gpu(steady: Gpu) -> Gpu:
+    """As `steady`; skips the test where the adapter lacks shader-f64."""
+    if "shader-f64" not in steady.features:
+        pytest.skip("no f64 here")
+    return steady
