@@ -65,7 +65,8 @@ class SplatsStyle(Params):
         0.0,
         min=0.0,
         max=1.0,
-        doc="strength of the shadows that it casts and receives; 0: none, for colors that have light in them already",
+        doc="strength of the shadows that it casts and receives where the view has shadows; 0: none, for colors that "
+        "have light in them already, as trained ones have",
     )
     min_opacity: float = number(0.0, min=0.0, max=1.0, doc="opacity below which splats are not drawn")
 
