@@ -442,5 +442,40 @@ def test_a_run_stops_at_nan_on_request(vertigrad, row, tmp_path, monkeypatch, ba
     assert stopped.code == 3
     assert f"row.position[2, 0] is NaN or infinite, and 2 more (step {bad}," in stopped.messages[0]
     assert loaded(tmp_path / "r.json")["frames"] <= bad + 3
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+@pytest.mark.parametrize("verb", ["render", "record"])
+def test_a_run_that_ends_with_nan_is_written_and_fails(vertigrad, row, tmp_path, monkeypatch, verb, value):
+    plain, steps = Rising.step, Counter()
+
+    def step(self, dt):
+        plain(self, dt)
+        steps["done"] += dt > 0
+        if steps["done"] == 6:
+            with self._position[2] as third:
+                ops.assign(third, value)
+
+    path = tmp_path / ("image.png" if verb == "render" else "run.zarr")
+    arguments = [verb, row, "-o", path, "--frames", 6, *(["--size", "40x30"] if verb == "render" else [])]
+    monkeypatch.setattr(Rising, "step", step)
+    failed = vertigrad(*arguments)
+    assert failed.code == 3 and path.exists()
+    assert (
+        "the last frame was written, but row.position[2, 0] is NaN or infinite, and 2 more (step 6,"
+        in failed.messages[-1]
+    )
+    assert "--allow-nan" in failed.messages[-1]
     steps.clear()
-    assert vertigrad("render", row, *arguments).code == 0, "not requested"
+    path.rename(tmp_path / "first")
+    allowed = vertigrad(*arguments, "--allow-nan")
+    assert (allowed.code, path.exists()) == (0, True), allowed.err
+
+
+def test_data_may_have_nan(vertigrad, tmp_path):
+    """Rows without a position are not drawn: that is not a fault of a simulation."""
+    np.save(tmp_path / "field.npy", np.array([[1, 2], [np.nan, 4]], np.float32))
+    (tmp_path / "points.csv").write_text("x,y,z\n0,0,0\nnan,1,1\n1,0,0\n")
+    for name in ("field.npy", "points.csv"):
+        outcome = vertigrad("render", tmp_path / name, "-o", tmp_path / "image.png", "--size", "40x30")
+        assert outcome.code == 0, outcome.err

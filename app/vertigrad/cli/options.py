@@ -47,6 +47,10 @@ ZeroCopyOption = Annotated[
 StopOnNanOption = Annotated[
     bool, typer.Option("--stop-on-nan", help="exit with 3 as soon as an output has NaN or infinity in it")
 ]
+AllowNanOption = Annotated[
+    bool,
+    typer.Option("--allow-nan", help="exit with 0, not 3, if a model has NaN or infinity in its outputs at the end"),
+]
 ReportOption = Annotated[Path | None, typer.Option(metavar="FILE", help="write a report of the run, as JSON")]
 InteractionsOption = Annotated[
     Path | None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..errors import InputError
+from ..errors import InputError, RequirementError
 from . import options
 from .options import console, errors_console
 
@@ -27,13 +27,14 @@ def command(
     adapter: options.AdapterOption = "",
     trust: options.TrustOption = False,
     stop_on_nan: options.StopOnNanOption = False,
+    allow_nan: options.AllowNanOption = False,
 ) -> None:
     """Record outputs of SCENE in each frame; `vertigrad run FILE` plays them, a scene compares them with a run."""
     from ..headless import render
     from ..headless.outputs import require_writable
     from ..headless.recorded_run import RecordedRun
     from ..models.data.recording_file import SUFFIXES, is_recording, require_zarr
-    from .running import begin, open_session
+    from .running import begin, open_session, problem_of
 
     if not is_recording(output):
         raise InputError(f"{output}: recordings are {' or '.join(SUFFIXES)}")
@@ -48,8 +49,11 @@ def command(
         task = progress.add_task(session.scene.title, total=frames)
         shown = lambda done: progress.update(task, completed=done)  # noqa: E731
         render(session, frames, (1, 1), progress=shown, draw=False, files=[file])
+        problem = problem_of(session, require_finite=not allow_nan)
     size = output.stat().st_size if output.is_file() else sum(one.stat().st_size for one in output.rglob("*"))
     console.print(f"{output}: {frames // every} frames, {size:,} bytes")
+    if problem:
+        raise RequirementError(problem)
 
 
 def _progress() -> Progress:

@@ -84,6 +84,7 @@ def command(
     trust: options.TrustOption = False,
     require_zero_copy: options.ZeroCopyOption = False,
     stop_on_nan: options.StopOnNanOption = False,
+    allow_nan: options.AllowNanOption = False,
     report: options.ReportOption = None,
     diagnostics: Annotated[
         Path | None,
@@ -177,7 +178,7 @@ def command(
             from .path_trace import traced
 
             text = traced(session, path_trace, pixels, output, bounces, seed or 0, transparent, exr, exposure)
-        summary = finish_run(record, session, report, require_zero_copy)
+        summary = finish_run(record, session, report, require_zero_copy, require_finite=not allow_nan)
     if path_trace is not None:
         console.print(text)
         return

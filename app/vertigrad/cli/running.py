@@ -24,6 +24,7 @@ from ..session.commands import FollowKeyframes, JumpTo, PlayInteractions, StopOn
 from ..session.loading import takes_long
 from ..session.opening import opening
 from ..session.sizing import autos
+from ..session.watches import not_finite
 from .options import errors_console
 from .progress import shown_progress
 
@@ -109,12 +110,14 @@ def open_gpu(adapter: str) -> Gpu:
 
 
 def finish_run(
-    record: RunRecord, session: Session, report_file: Path | None, require_zero_copy: bool
+    record: RunRecord,
+    session: Session,
+    report_file: Path | None,
+    require_zero_copy: bool,
+    require_finite: bool = False,
 ) -> dict[str, Any]:
     """Close the session, write the report, and hold the run to what was required. Raises `RequirementError`."""
-    if session.watches.thorough:
-        session.inspect_now()
-    alarm = session.watches.alarm if session.watches.thorough else None
+    problem = problem_of(session, require_finite)
     report = record.finish(session)
     if report_file is not None:
         reports.write(report, report_file)
@@ -126,9 +129,19 @@ def finish_run(
         moved = {key: report["bytes_per_frame"][key] for key in DIRECTIONS}
         message = ", ".join(f"{nbytes:,.0f} {key.replace('_', ' ')}" for key, nbytes in moved.items() if nbytes)
         raise RequirementError(f"zero copies were required, but bytes of geometry were copied in each frame: {message}")
-    if alarm is not None:
-        raise RequirementError(f"the run was stopped: {alarm}")
+    if problem:
+        raise RequirementError(problem)
     return report
+
+
+def problem_of(session: Session, require_finite: bool) -> str:
+    """The message about NaN or infinity that stopped the run, or that its models have now; empty if there is none."""
+    if session.watches.thorough:
+        session.inspect_now()
+    if session.watches.over:
+        return f"the run was stopped: {session.watches.alarm}"
+    found = not_finite(session.stage, session.frame, session.time) if require_finite else None
+    return "" if found is None else f"the last frame was written, but {found}; add --allow-nan if that is intended"
 
 
 def geometry_bytes(report: dict[str, Any]) -> float:

@@ -222,9 +222,23 @@ class Watches:
         if key in self._met:
             return None
         self._met.add(key)
-        element = tuple(map(int, np.unravel_index(summary.first, check.shape)))
-        row = element[0] if element else 0
-        return Alarm(check.tensor, check.condition, summary.met, row, element, check.shape, frame, time)
+        return _alarm(check.tensor, check.condition, check.shape, summary, frame, time)
+
+
+def not_finite(stage: Stage, frame: int, time: float) -> Alarm | None:
+    """NaN or infinity in an output of a model that has a state, which data have not. Waits for the GPU."""
+    for name, tensor in guarded(stage).items():
+        if stage.instances[name.partition(".")[0]].model.state():
+            with summarize(tensor, NOT_FINITE) as record:
+                summary = Summary.of(record.numpy(), tensor.dtype)
+            if summary.first is not None:
+                return _alarm(name, NOT_FINITE, tensor.shape, summary, frame, time)
+    return None
+
+
+def _alarm(tensor: str, condition: Condition, shape: Shape, summary: Summary, frame: int, time: float) -> Alarm:
+    element = tuple(map(int, np.unravel_index(summary.first or 0, shape)))
+    return Alarm(tensor, condition, summary.met, element[0] if element else 0, element, shape, frame, time)
 
 
 def shown_in(stage: Stage, alarm: Alarm) -> tuple[str, int] | None:
