@@ -12,16 +12,23 @@ enable f16;
 //% include "common/index.wgsl"
 //% include "common/math.wgsl"
 //% include "common/activation.wgsl"
+//% if DTYPE == "f64"
+//% include "common/double.wgsl"
+//% include "common/double_powers.wgsl"
+//% include "common/double_angles.wgsl"
+//% include "common/double_activation.wgsl"
+//% endif
+//% set VALUE = "f64" if DTYPE == "f64" else "f32"
 //% set GATES = {"rnn": 1, "lstm": 4}.get(KIND, 3)
 
 struct Params {
     members: u32,
     size: u32,
     step: u32,       // the step in time
-    bound: f32,      // of what goes into the activations
-    f_parameters: vec2f,
-    g_parameters: vec2f,
-    h_parameters: vec2f,
+    bound: ${VALUE},      // of what goes into the activations
+    f_parameters: vec2<${VALUE}>,
+    g_parameters: vec2<${VALUE}>,
+    h_parameters: vec2<${VALUE}>,
     from_x_offset: u32,
     product_offset: u32,
     bias_offset: u32,
@@ -58,41 +65,41 @@ struct Params {
 @group(0) @binding(8) var<storage, read_write> out: array<${DTYPE}>;
 //% endif
 
-fn f(x: f32) -> f32 {
+fn f(x: ${VALUE}) -> ${VALUE} {
     return ${F};
 }
 
-fn g(x: f32) -> f32 {
+fn g(x: ${VALUE}) -> ${VALUE} {
     return ${G};
 }
 
-fn h(x: f32) -> f32 {
+fn h(x: ${VALUE}) -> ${VALUE} {
     return ${H};
 }
 
-fn clipped(x: f32) -> f32 {
+fn clipped(x: ${VALUE}) -> ${VALUE} {
     return ${"clamp(x, -params.bound, params.bound)" if CLIPPED else "x"};
 }
 
-fn of_x(member: u32, gate: u32, unit: u32) -> f32 {
+fn of_x(member: u32, gate: u32, unit: u32) -> ${VALUE} {
     let column = gate * params.size + unit;
     let at = i32(params.from_x_offset) + i32(member) * params.from_x_strides.x + i32(column) * params.from_x_strides.y;
-    return f32(from_x[u32(at)]) ${"+ f32(bias[params.bias_offset + column])" if BIAS else ""};
+    return ${VALUE}(from_x[u32(at)]) ${"+ " ~ VALUE ~ "(bias[params.bias_offset + column])" if BIAS else ""};
 }
 
-fn of_state(member: u32, gate: u32, unit: u32) -> f32 {
+fn of_state(member: u32, gate: u32, unit: u32) -> ${VALUE} {
     let column = gate * params.size + unit;
-    let value = f32(product[params.product_offset + member * ${GATES}u * params.size + column]);
-    return value ${"+ f32(bias[params.bias_offset + " ~ GATES ~ "u * params.size + column])" if BIAS else ""};
+    let value = ${VALUE}(product[params.product_offset + member * ${GATES}u * params.size + column]);
+    return value ${"+ " ~ VALUE ~ "(bias[params.bias_offset + " ~ GATES ~ "u * params.size + column])" if BIAS else ""};
 }
 
-fn gate(member: u32, number: u32, unit: u32) -> f32 {
+fn gate(member: u32, number: u32, unit: u32) -> ${VALUE} {
     return of_x(member, number, unit) + of_state(member, number, unit);
 }
 
 //% if PEEPHOLES
-fn peephole(number: u32, unit: u32) -> f32 {
-    return f32(peepholes[params.peepholes_offset + number * params.size + unit]);
+fn peephole(number: u32, unit: u32) -> ${VALUE} {
+    return ${VALUE}(peepholes[params.peepholes_offset + number * params.size + unit]);
 }
 //% endif
 
@@ -104,7 +111,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     }
     let member = i / params.size;
     let unit = i % params.size;
-    let old = f32(state[params.state_offset + i]);
+    let old = ${VALUE}(state[params.state_offset + i]);
     //% if KIND == "gru_reset"
     reset[params.reset_offset + i] = ${DTYPE}(f(clipped(gate(member, 1u, unit))) * old);
     //% else
@@ -118,11 +125,11 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     //% if KIND == "rnn"
     let result = f(clipped(gate(member, 0u, unit)));
     //% elif KIND == "lstm"
-    let old_cell = f32(cell[params.cell_offset + i]);
+    let old_cell = ${VALUE}(cell[params.cell_offset + i]);
     //% if PEEPHOLES
-    let peeped = vec2f(peephole(0u, unit), peephole(2u, unit)) * old_cell;
+    let peeped = vec2<${VALUE}>(peephole(0u, unit), peephole(2u, unit)) * old_cell;
     //% else
-    let peeped = vec2f();
+    let peeped = vec2<${VALUE}>();
     //% endif
     let input = f(clipped(gate(member, 0u, unit) + peeped.x));
     //% if COUPLED

@@ -413,6 +413,14 @@ SHADERS: dict[str, list[Defines]] = {
         }
         for kind in ("rnn", "lstm", "gru", "gru_linear", "gru_reset")
         for dtype, more in (("f32", False), ("f16", True))
+    ]
+    + [
+        {
+            **{"KIND": kind, "DTYPE": "f64", "BIAS": True, "PEEPHOLES": kind == "lstm", "LENGTHS": True},
+            **{"COUPLED": False, "CLIPPED": True, "F": "double_sigmoid(x)", "G": "double_tanh(x)"},
+            "H": "double_elu(x, params.h_parameters.x)",
+        }
+        for kind in ("rnn", "lstm", "gru", "gru_linear", "gru_reset")
     ],
     "ops/cell_backward.wgsl": [
         {

@@ -187,15 +187,14 @@ def test_integers_beyond_32_bits(f64_gpu: Gpu) -> None:
     np.testing.assert_array_equal(found["w"], real.astype(np.int64))
 
 
-@pytest.mark.parametrize("op", ["RoiAlign", "ScatterND", "LSTM"])
+@pytest.mark.parametrize("op", ["RoiAlign", "ScatterND", "GridSample"])
 def test_what_is_calculated_in_f32_is_refused(f64_gpu: Gpu, op: str) -> None:
     extra = {
         "RoiAlign": {"r": np.ones((1, 4)), "i": np.array([0])},
         "ScatterND": {"i": np.array([[0]]), "u": np.ones((1, 1, 4, 4))},
-        "LSTM": {"w": np.ones((1, 4, 4)), "r": np.ones((1, 4, 1))},
+        "GridSample": {"g": np.ones((1, 2, 2, 2))},
     }[op]
-    shape = [1, 1, 4] if op == "LSTM" else [1, 1, 4, 4]
-    attributes = {"ScatterND": {"reduction": "add"}, "LSTM": {"hidden_size": 1}}.get(op, {})
+    shape, attributes = [1, 1, 4, 4], {"reduction": "add"} if op == "ScatterND" else {}
     proto = model([node(op, ["x", *extra], ["y"], **attributes)], {"x": (DOUBLE, shape)}, ["y"], extra)
     with Network(proto) as network, pytest.raises(UnsupportedOp, match=f"{op}.*float64_as_f32"):
         network.run({"x": np.arange(math.prod(shape), dtype=np.float64).reshape(shape)})

@@ -10,6 +10,7 @@ import pytest
 from vertigrad import Tensor, ops
 from vertigrad.errors import DtypeError, ShapeError
 from vertigrad.gpu import Gpu, Plan
+from vertigrad.tensor.doubles import on_gpu
 
 from .layouts import values
 
@@ -173,6 +174,22 @@ def test_half_precision(gpu: Gpu) -> None:
     if "shader-f16" not in gpu.features:
         pytest.skip(f"{gpu.adapter} has no f16")
     check("gru", {name: value.astype(np.float16) for name, value in drawn("gru").items()}, 5e-3)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_f64(f64_gpu: Gpu, kind: str) -> None:
+    """With every option, and activations of each form."""
+    arrays: dict[str, Any] = {name: value.astype(np.float64) / 3 for name, value in drawn(kind, 2).items()}
+    own = {"rnn": ["softsign"], "gru": ["sigmoid", ("scaled_tanh", 1.5, 0.5)]}
+    own["lstm"] = [("hard_sigmoid", 0.2, 0.5), "tanh", ("affine", 0.5, 0.25)]
+    lengths = Tensor.from_numpy(np.array([5, 0, 2], np.int32))
+    for how in ({}, {"activations": own[kind] * 2, "clip": 0.3}):
+        ready = {name: on_gpu(value) for name, value in arrays.items()} | {"lengths": lengths}
+        x, weights, recurrence = (ready.pop(name) for name in ("x", "weights", "recurrence"))
+        got = getattr(ops, kind)(x, weights, recurrence, **ready, direction="bidirectional", **how)
+        want = reference(kind, arrays | {"lengths": lengths.numpy()}, how | {"direction": "bidirectional"})
+        for ours, exact in zip(got, want, strict=True):
+            np.testing.assert_allclose(ours.numpy(), exact, rtol=1e-13, atol=1e-15)
 
 
 def test_no_steps() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import InputError
+from .doubles import DOUBLES
 
 Activation: TypeAlias = str | tuple[str | float, ...] | None
 
@@ -36,6 +38,14 @@ def expression(activation: Activation, field: str = "params.activation") -> str:
     unknown, and for parameters of the wrong number or not finite.
     """
     return "x" if activation is None else _call(activation, field, _FUNCTIONS)
+
+
+def expression_of_doubles(activation: Activation, field: str) -> str:
+    """As `expression`, over an f64 x and a vec2<f64>; a kernel that uses it includes common/double*.wgsl."""
+    if activation is None:
+        return "x"
+    operands = {"a_": "x", "b_": f"{field}.x", "c_": f"{field}.y"}
+    return re.sub(r"\b[abc]_(?!\w)", lambda match: operands[match[0]], DOUBLES[operation(activation)[0]])
 
 
 def derivative(activation: Activation, field: str = "params.activation") -> str:

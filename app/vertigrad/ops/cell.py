@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..errors import DtypeError, ShapeError
-from ..tensor import Tensor, i32
-from .activation import Activation, derivative, expression, parameters
+from ..tensor import DType, Tensor, f32, f64, i32
+from .activation import Activation, derivative, expression, expression_of_doubles, parameters
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 GATES = {"rnn": 1, "lstm": 4, "gru": 3}
@@ -29,9 +29,10 @@ class How(NamedTuple):
     linear_before_reset: bool = False
     round_state: Callable[[Tensor], Tensor] | None = None
 
-    def functions(self, number: int) -> dict[str, str]:
-        """WGSL over x of the activations of one direction, by their names in shaders/ops/cell.wgsl."""
-        return {name: _text(one, _field(name)) for name, one in self._activations(number).items()}
+    def functions(self, number: int, dtype: DType = f32) -> dict[str, str]:
+        """WGSL over x, in f64 if the tensors are, of one direction's activations, by their names in ops/cell.wgsl."""
+        text = _text_of_doubles if dtype is f64 else _text
+        return {name: text(one, _field(name)) for name, one in self._activations(number).items()}
 
     def derivatives(self, number: int) -> dict[str, str]:
         """WGSL over x of their derivatives."""
@@ -76,8 +77,10 @@ def check(how: How, operands: dict[str, Tensor]) -> tuple[int, int, int]:
             raise ShapeError(f"{how.kind}: {name} of shape {tensor.shape}; {how.direction} it must be {shape}")
     for name, tensor in operands.items():
         kind = i32 if name == "lengths" else x.dtype
-        if tensor.dtype is not kind or x.dtype.kind != "float":
-            raise DtypeError(f"{how.kind}: {name} is {tensor.dtype}; x is {x.dtype}, and all must be f32 or f16 alike")
+        if tensor.dtype is not kind or not x.dtype.is_real:
+            raise DtypeError(
+                f"{how.kind}: {name} is {tensor.dtype}; x is {x.dtype}, and all must be f32, f16 or f64 alike"
+            )
     return steps, members, size
 
 
@@ -94,6 +97,11 @@ def _cell_only(activation: Activation) -> str:
 def _text(activation: Activation, field: str) -> str:
     own = {"affine": f"{field}.x * x + {field}.y", "scaled_tanh": f"{field}.x * tanh_({field}.y * x)"}
     return own.get(_cell_only(activation)) or expression(activation, field)
+
+
+def _text_of_doubles(activation: Activation, field: str) -> str:
+    own = {"affine": f"{field}.x * x + {field}.y", "scaled_tanh": f"{field}.x * double_tanh({field}.y * x)"}
+    return own.get(_cell_only(activation)) or expression_of_doubles(activation, field)
 
 
 def _derivative(activation: Activation, field: str) -> str:

@@ -2,8 +2,8 @@
 
 x has the shape (steps, N, inputs); views of it in another order do as well. Weights are (directions, gates · size,
 inputs), recurrences (directions, gates · size, size), biases (directions, 2 · gates · size): those of x, then those of
-the state. All are f32, or all f16. The products with x are one matrix product for all steps; each step then takes a
-product with the state and one kernel.
+the state. All are f32, or all f16, or all f64. The products with x are one matrix product for all steps; each step then
+takes a product with the state and one kernel.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _step(
     kernel = Kernel.load(
         "ops/cell.wgsl",
         defines={
-            **{"KIND": kind, "DTYPE": out.dtype.name, "COUPLED": how.coupled, **how.functions(number)},
+            **{"KIND": kind, "DTYPE": out.dtype.name, "COUPLED": how.coupled, **how.functions(number, out.dtype)},
             **{name.upper(): name in tensors for name in names},
             "CLIPPED": how.clip is not None,
         },
