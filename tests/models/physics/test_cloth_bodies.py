@@ -109,3 +109,52 @@ def test_what_another_medium_moves_is_not_moved_twice(make: Callable[..., Any]) 
         cloth.step(FRAME)
         np.testing.assert_array_equal(outputs(cloth, "obstacle_position"), outputs(water, "obstacle_position"))
     assert outputs(water, "obstacle_position")[0, 1] < 0.77, "it falls"
+
+
+DRAPED = {**SHEET, "center": (0.1, 0.3, 0.0), "friction": 0.4}
+
+
+def test_obstacles_that_are_no_bodies_cost_nothing_in_a_small_step(make: Callable[..., Any]) -> None:
+    """Dispatches: those that look for loads on bodies are in the last small step of a sweep, for what is shown."""
+    box = make("obstacle", shape="box", size=(0.3, 0.3, 0.3))
+    inputs = {"obstacle": box.outputs()["obstacle"]}
+    alone, few, many = (
+        make("cloth", given, **DRAPED, solver_substeps=n)._fabric for given, n in (({}, 10), (inputs, 10), (inputs, 30))
+    )
+    for_bodies = 5
+    assert len(few.sweep_at_walls) == len(alone.sweep) + for_bodies
+    assert len(few.sweep) == len(alone.sweep) + 10 * for_bodies
+    small_step = (len(many.sweep) - len(few.sweep)) // 20
+    assert len(many.sweep_at_walls) - len(few.sweep_at_walls) == 20 * (small_step - for_bodies)
+
+
+def test_what_is_no_body_is_met_as_if_it_might_be_one(make: Callable[..., Any]) -> None:
+    """The same bits, also of the force on it, while it moves and at rest."""
+    found = []
+    for assumed in (False, True):
+        box = make("obstacle", shape="box", size=(0.3, 0.3, 0.3), position=(0.0, 0.1, 0.0), rotation=(10.0, 20.0, 30.0))
+        cloth = make("cloth", {"obstacle": box.outputs()["obstacle"]}, **DRAPED)
+        if assumed:
+            cloth._bodies._movable.look = lambda: True
+        for frame in range(24):
+            box._params.position = (0.0, 0.1 + 0.01 * min(frame, 8), 0.0)
+            run(box, cloth, 1)
+        assert cloth._bodies.movable is assumed
+        found.append({name: tensor.numpy() for name, tensor in cloth.outputs().items()})
+    assert np.abs(found[0]["obstacle_force"]).max() > 0.1
+    for name, values in found[0].items():
+        np.testing.assert_array_equal(values, found[1][name], name)
+
+
+def test_what_becomes_a_body_is_moved(make: Callable[..., Any]) -> None:
+    ball = make("obstacle", size=(0.3, 0.3, 0.3), position=(0.0, 1.0, 0.0))
+    cloth = make("cloth", {"obstacle": ball.outputs()["obstacle"]}, **SHEET)
+    run(ball, cloth, 2)
+    assert not cloth._bodies.movable
+    ball._params.density = 100.0
+    run(ball, cloth, 8)
+    assert cloth._bodies.movable and outputs(cloth, "obstacle_position")[0, 1] < 0.98, "it falls"
+    ball._params.density = 0.0
+    run(ball, cloth, 8)
+    assert not cloth._bodies.movable
+    np.testing.assert_array_equal(outputs(cloth, "obstacle_position")[0], [0.0, 1.0, 0.0])

@@ -218,3 +218,30 @@ def test_an_iteration_of_the_fluid_is_three_dispatches(make: Make) -> None:
     short, long = (make("fluid", {"obstacle": obstacle}, iterations=n, **VALUES["fluid"]) for n in (8, 12))
     judged = 1
     assert len(long._step) - len(short._step) == 4 * 3 + judged
+
+
+def test_outputs_of_an_obstacle_at_rest_are_not_written(make: Make) -> None:
+    """Those of one that moves, or whose samples have changed, are."""
+    with Tensor.from_numpy(reference_samples()["distance"]) as distance:
+        first = make("obstacle", {"distance": distance}, position=AT)
+        both = make("obstacle", {"others": first.outputs()["obstacle"]}, shape="box")
+
+        def written() -> list[bool]:
+            outputs = [model.outputs()["obstacle"] for model in (first, both)]
+            before = [tensor.owner.block.revision for tensor in outputs]
+            first.step(FRAME)
+            both.step(FRAME)
+            return [tensor.owner.block.revision != b for tensor, b in zip(outputs, before, strict=True)]
+
+        assert written() == [False, False]
+        first._params.position = (0.0, 0.3, 0.0)
+        assert written() == [True, True], "it moves"
+        assert written() == [True, True], "it has stopped"
+        assert written() == [False, False]
+        distance[0, 0, 0] = 2.0
+        assert written() == [True, True]
+        samples = both.outputs()["obstacle"].numpy()[2 * reference.HEADER :]
+        assert samples[0] == 2.0
+        first.state()["obstacle"][1] = 7.0
+        assert written() == [True, True], "another has written it"
+        assert now(first).position[0] == 0.0

@@ -20,9 +20,9 @@ from ..reference.obstacle import FAR, Obstacles
 from .cloth_cut import Knife
 from .cloth_fabric import Fabric, Substeps
 from .cloth_long import divided, reached
-from .cloth_params import Params
-from .cloth_sheet import Sheet, hung, woven
-from .grid_inputs import OBSTACLE, grid_input, obstacle_input
+from .cloth_params import Params, rows_of
+from .cloth_sheet import hung, pattern, woven
+from .grid_inputs import OBSTACLE, box_fields, grid_input, obstacle_input
 from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_outputs, groups_of
 
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
@@ -113,7 +113,7 @@ class Cloth(EnergyModel):
 
     @classmethod
     def output_specs(cls, params: Params) -> Mapping[str, OutputSpec]:
-        columns, rows = params.resolution, _rows(params)
+        columns, rows = params.resolution, rows_of(params)
         return {
             "position": OutputSpec((rows, columns, 3), "f32", "vertex positions", "vertices", slice(3)),
             "normal": OutputSpec((rows, columns, 3), "f32", "unit vertex normals", "normals", slice(3)),
@@ -134,11 +134,12 @@ class Cloth(EnergyModel):
             self._knife.cut(self._interaction, dt, ball)
         values = self._values()
         self._bodies.update()
-        due = self._clock.due(dt, SWEEP)
+        due, fabric = self._clock.due(dt, SWEEP), self._fabric
+        sweep = fabric.sweep_at_walls if self._bodies.count and not self._bodies.movable else fabric.sweep
         for k in range(due):
             values["obstacle_lag"] = dt * (due - 1 - k) / due
             values["phases"] = tuple(self._phases)
-            self._fabric.sweep.replay(**values)
+            sweep.replay(**values)
             speed = math.hypot(*self._params.wind)
             self._phases = [
                 math.fmod(p + q * speed * SWEEP, 2.0 * math.pi) for p, q in zip(self._phases, WAVES, strict=True)
@@ -228,7 +229,7 @@ class Cloth(EnergyModel):
 
     def _create(self, parts: Parts) -> None:
         params, self._phases = self._params, [0.0, 0.0, 0.0]
-        self._sheet = woven(_rows(params), params.resolution, params.width, params.length)
+        self._sheet = woven(rows_of(params), params.resolution, params.width, params.length)
         self._substeps = Substeps(params.solver_substeps, SWEEP / params.solver_substeps)
         positions, pinned = hung(self._sheet, params.pins, params.span)
         noise = np.random.default_rng(self._seed).standard_normal(len(positions)) * CRUMPLE * self._sheet.spacing
@@ -242,7 +243,7 @@ class Cloth(EnergyModel):
         self._fabric = Fabric(parts, self._sheet, positions, pinned, self._substeps, *met, params.self_collision)
         self._knife = Knife(parts, self._sheet, self._tensors | {"triangles": self._fabric.index})
         self._create_energy(parts, self._obstacle, kind)
-        parts.copied("pattern", _pattern(self._sheet, params.pattern))
+        parts.copied("pattern", pattern(self._sheet, params.pattern))
 
     def _hanging_strains(self) -> dict[str, float]:
         """Of the upper threads: by their weight over their stiffness, and because the solver does not reach all."""
@@ -273,9 +274,9 @@ class Cloth(EnergyModel):
                 "gap": 0.5 * self._fabric.thickness,
             },
             **{"ground": ground, "wind": p.wind, "gust": p.gust, **box},
-            **_box_fields("wind", self._wind, p.wind_center, p.wind_size),
+            **box_fields("wind", self._wind, p.wind_center, p.wind_size),
             "obstacle_lag": 0.0,
-            **_box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
+            **box_fields("obstacle", self._obstacle, p.obstacle_center, p.obstacle_size),
             **{"tool_rate": GRIP * tool.strength, "tool_point": tool.point},
             **{"tool_radius": max(tool.radius, 1e-6), "tool_velocity": tool.velocity},
         }
@@ -292,32 +293,6 @@ class Cloth(EnergyModel):
         if grid.ndim == 1:
             return Obstacles.of(self._bodies.tensor.numpy())
         p = self._params
-        fields = _box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
+        fields = box_fields(name, grid, getattr(p, f"{name}_center"), getattr(p, f"{name}_size"))
         low, scale = np.array(fields[f"{name}_low"]), np.array(fields[f"{name}_scale"])
         return reference.Box(grid.numpy().astype(float), low, scale, 0.5 if name == "wind" else 0.0)
-
-
-def _rows(params: Params) -> int:
-    """Vertices along the length, so that cells are as square as can be."""
-    return max(2, round(params.length / params.width * (params.resolution - 1)) + 1)
-
-
-def _pattern(sheet: Sheet, kind: str) -> np.ndarray:
-    """What is woven in (rows, columns), 0 to 1: broad threads in both directions, or a third of the rows in turn."""
-    row, column = np.divmod(np.arange(sheet.count), sheet.columns)
-    if kind == "tartan":
-        period = max(sheet.columns // 8, 2)
-        values = 0.5 * ((row % period) * 4 < period) + 0.5 * ((column % period) * 4 < period)
-    else:
-        values = 0.5 * (3 * row // sheet.rows) if kind == "bands" else 0.0 * row
-    return values.astype(np.float32).reshape(sheet.rows, sheet.columns)
-
-
-def _box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
-    """Where the box of a grid begins, and its cells per meter: one less than samples, where those are on its faces."""
-    samples = (1, 1, 1) if grid is None or grid.ndim == 1 else grid.shape[2::-1]
-    cells = samples if name == "wind" else tuple(n - 1 for n in samples)
-    return {
-        f"{name}_low": tuple(c - 0.5 * s for c, s in zip(center, size, strict=True)),
-        f"{name}_scale": tuple(n / s for n, s in zip(cells, size, strict=True)),
-    }

@@ -35,8 +35,9 @@ class Fabric:
     """A sheet whose vertices start at `positions` (n, 3), those of `pinned` (n,) staying there; closed with `parts`.
 
     `wind` (nz, ny, nx, 3) and `obstacle` are from other models; `obstacle_kind` is what `obstacle_input` returns, and
-    `bodies` are those of a placed obstacle. `sweep` moves all; `meeting` is a small step before which bodies fall but
-    that does not move them, for the reference.
+    `bodies` are those of a placed obstacle. `sweep` moves all; where no obstacle is a body, `sweep_at_walls` does so
+    with the same result. `meeting` is a small step before which bodies fall but that does not move them, for the
+    reference.
     """
 
     def __init__(
@@ -71,17 +72,17 @@ class Fabric:
         if bodies.count:
             self._constants["obstacle_strides"] = (1, 1, 1)  # of a grid, which there is none of
             self._tensors |= {"obstacle": bodies.tensor, **bodies.bindings}
-        self.sweep, self.meeting, self.dress, self.measure = parts.plans("sweep", "meeting", "dress", "measure")
+        self.sweep, self.sweep_at_walls, self.meeting = parts.plans("sweep", "sweep_at_walls", "meeting")
+        self.dress, self.measure = parts.plans("dress", "measure")
         distant = {**self._tensors, "edges": self._tensors["long_edges"], "springs": self.long_springs}
         there = {"WIND": wind is not None, "OBSTACLE": obstacle_kind, "SELF": collides, **bodies.defines}
         distant, near = (Kernels(STEP, tensors, self._constants, there) for tensors in (distant, self._tensors))
         surface = Kernels(SURFACE, self._tensors, self._constants)
         self._grid = parts.enter_context(NeighborGrid(sheet.count, 3, self.reach, name="near")) if collides else None
-        self._record_steps(self.sweep, substeps.steps, distant, near)
-        self._record_surface(self.sweep, surface)
-        if bodies.count:
-            self._record_steps(self.meeting, 1, distant, near)
-            self._record_surface(self.meeting, surface)
+        plans = ((self.sweep, substeps.steps), (self.sweep_at_walls, substeps.steps), (self.meeting, 1))
+        for plan, steps in plans if bodies.count else plans[:1]:
+            self._record_steps(plan, steps, distant, near)
+            self._record_surface(plan, surface)
         self._record_surface(self.dress, surface)
         surface.add(self.measure, "tally", sheet.count, "tallies", "impulses")
         if len(sheet.hinges):
@@ -142,8 +143,11 @@ class Fabric:
     def _record_steps(self, plan: Plan, steps: int, distant: Kernels, kernels: Kernels) -> None:
         count = self._sheet.count
         contact = self._record_search(plan)
-        for step in range(steps):
-            self._bodies.add(plan, "predict")
+        for step in reversed(range(steps)):
+            # what no medium moves meets the cloth as it is; of the loads on it the last ones are shown
+            meets = self._bodies.count > 0 and (plan is not self.sweep_at_walls or step == 0)
+            if meets:
+                self._bodies.add(plan, "predict")
             kernels.add(plan, "predict", count)
             for kind, first, size in self.long.colors:
                 distant.add(plan, "stretch", size, count=size, first=first, kind=kind)
@@ -151,15 +155,16 @@ class Fabric:
                 kernels.add(plan, "hinge" if kind == 2 else "stretch", size, count=size, first=first, kind=kind)
             if contact is not None:
                 contact.add(plan, "repel", count, "pushes")
-            self._record_contacts(plan, kernels, (steps - 1 - step) * self._substeps.h)
+            self._record_contacts(plan, kernels, step * self._substeps.h, meets)
 
-    def _record_contacts(self, plan: Plan, kernels: Kernels, lag: float) -> None:
-        if self._bodies.count:
+    def _record_contacts(self, plan: Plan, kernels: Kernels, lag: float, meets_bodies: bool) -> None:
+        if meets_bodies:
             kernels.add(plan, "touch", self._sheet.count, substep_lag=lag)
             self._bodies.add(plan, "answer")
         kernels.add(plan, "resolve", self._sheet.count, substep_lag=lag)
-        self._bodies.add(plan, "answer")
-        if plan is self.sweep:
+        if meets_bodies:
+            self._bodies.add(plan, "answer")
+        if meets_bodies and plan is not self.meeting:
             self._bodies.add(plan, "advance")
 
     def _record_search(self, plan: Plan) -> Kernels | None:

@@ -76,3 +76,8 @@ class Params(params.Params):
         rebuild=True,
         doc="XPBD substeps per 1/120 s; more make shear and bending stiffer, and contacts firmer",
     )
+
+
+def rows_of(params: Params) -> int:
+    """Vertices along the length, so that cells are as square as can be."""
+    return max(2, round(params.length / params.width * (params.resolution - 1)) + 1)

@@ -203,3 +203,14 @@ def _triangles(number: Ints) -> Ints:
     falling = np.stack([np.stack([a, c, d], -1), np.stack([a, d, b], -1)], axis=-2)
     rising = np.stack([np.stack([a, c, b], -1), np.stack([b, c, d], -1)], axis=-2)
     return np.where(even, falling, rising).reshape(-1, 3)
+
+
+def pattern(sheet: Sheet, kind: str) -> np.ndarray:
+    """What is woven in (rows, columns), 0 to 1: broad threads in both directions, or a third of the rows in turn."""
+    row, column = np.divmod(np.arange(sheet.count), sheet.columns)
+    if kind == "tartan":
+        period = max(sheet.columns // 8, 2)
+        values = 0.5 * ((row % period) * 4 < period) + 0.5 * ((column % period) * 4 < period)
+    else:
+        values = 0.5 * (3 * row // sheet.rows) if kind == "bands" else 0.0 * row
+    return values.astype(np.float32).reshape(sheet.rows, sheet.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ...errors import InputError
 from ...tensor import Tensor, f32
@@ -55,3 +56,13 @@ def distance_input(parts: Parts, inputs: Mapping[str, Tensor], name: str) -> Ten
         problem = f"{name} has the shape {tensor.shape}; signed distances are contiguous"
         raise InputError(f"{problem}, with 2 samples or more along each axis")
     return tensor
+
+
+def box_fields(name: str, grid: Tensor | None, center: tuple[float, ...], size: tuple[float, ...]) -> dict[str, Any]:
+    """Where the box of a grid begins, and its cells per meter: one less than samples, where those are on its faces."""
+    samples = (1, 1, 1) if grid is None or grid.ndim == 1 else grid.shape[2::-1]
+    cells = samples if name == "wind" else tuple(n - 1 for n in samples)
+    return {
+        f"{name}_low": tuple(c - 0.5 * s for c, s in zip(center, size, strict=True)),
+        f"{name}_scale": tuple(n / s for n, s in zip(cells, size, strict=True)),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -144,6 +145,8 @@ class Obstacle(NamedTensorsModel):
             self._kind, self._samples = reference.HEIGHTS, (heights.shape[0], 1, heights.shape[1])
         samples, others, self._grid = math.prod(self._samples), self._others(parts), distance
         self._rigid_of: tuple[Any, ...] = ()
+        self._written: tuple[Any, ...] = ()
+        self._sources = [tensor for tensor in (distance, heights, others) if tensor is not None]
         own = reference.HEADER + samples
         obstacle = parts.zeros("obstacle", own + (0 if others is None else others.size))
         self._next = 0 if others is None else own
@@ -200,10 +203,19 @@ class Obstacle(NamedTensorsModel):
         return unit._replace(mass=p.density * unit.mass, inertia=p.density * unit.inertia, friction=p.friction)
 
     def _write(self) -> None:
+        """Write what has changed: outputs at rest are not written, and have the revisions that they had."""
         head = self._header()
+        if self._written == (head.tobytes(), *self._revisions()):
+            return
         rows = {f"row{k}": tuple(map(float, head[4 * k : 4 * k + 4])) for k in range(reference.HEADER // 4)}
         self._plan.replay(**rows)
         solid = self._kind if self._kind < reference.GRID else 0
         axes = {f"body_{axis}": tuple(map(float, head[8 + 4 * k : 11 + 4 * k])) for k, axis in enumerate("xyz")}
         half = tuple(map(float, head[4] * head[5:8]))
         self._surface.replay(shape=solid, body_center=tuple(map(float, head[1:4])), body_half=half, **axes)
+        self._written = head.tobytes(), *self._revisions()
+
+    def _revisions(self) -> list[int]:
+        """Of what it writes and reads."""
+        tensors = [self._tensors[name] for name in self.saved], self._sources
+        return [tensor.owner.block.revision for tensor in chain(*tensors)]

@@ -16,6 +16,7 @@ from ..energy import Energy
 from ..kernels import Kernels
 from ..parts import Parts
 from ..reference.obstacle import HEADER, POINTS, blocks
+from .movable import Movable
 
 SHADER = "models/rigid_body.wgsl"
 MOST = 32  # obstacles that one medium moves
@@ -67,8 +68,11 @@ class RigidBodies:
     `tensor` has them as they are now, in the form of shaders/common/obstacle.wgsl. The medium adds loads to `sums`, of
     `groups` workgroups. It gives the corners of the box, `low` and `high` [m], here or at each replay, and plays the
     entry points in the order that shaders/models/rigid_body.wgsl has. `flat`: they move along x and z alone and turn
-    around y; the medium has a kernel `answer` of its own, and rows of three in `sums`.
+    around y; the medium has a kernel `answer` of its own, and rows of three in `sums`. While `movable` is false, it may
+    leave out the entry points of bodies in all steps but the last.
     """
+
+    movable = False  # whether any may be a body, as of the last `update`
 
     def __init__(self, parts: Parts, placed: Tensor | None, name: str, groups: int, *, flat: bool = False, **box: Any):
         begins = [] if placed is None else blocks(placed.numpy())
@@ -80,6 +84,7 @@ class RigidBodies:
         self.defines = {"OBSTACLES": self.count}
         self.bindings: dict[str, Tensor] = {}
         self._update, self._show, self._measure = parts.plans("update", "show_bodies", "measure_bodies")
+        self._movable = None if placed is None else Movable(placed, begins)
         if placed is None:
             return
         answers = parts.zeros("body_answers", rows, 5, 4)
@@ -105,6 +110,7 @@ class RigidBodies:
     def update(self) -> None:
         """Take over what models have placed, at the beginning of a frame."""
         self._update.replay()
+        self.movable = self._movable is not None and self._movable.look()
 
     def show(self) -> None:
         """Update `poses`."""
