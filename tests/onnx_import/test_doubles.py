@@ -260,3 +260,16 @@ def test_resizing(f64_gpu: Gpu, mode: str) -> None:
     expected = resampling(7, scales[2].item(), mode) @ x @ resampling(6, scales[3].item(), mode).T
     with Network(proto) as network:
         np.testing.assert_allclose(network.run({"x": x})["y"], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_attention_as_one_node(f64_gpu: Gpu) -> None:
+    q = np.random.default_rng(1).normal(size=(2, 5, 12))
+    constants = weights(k=(2, 7, 6), v=(2, 7, 8)) | {"mask": np.random.default_rng(2).normal(size=(5, 7))}
+    attributes = {"q_num_heads": 4, "kv_num_heads": 2, "softcap": 2.0, "softmax_precision": DOUBLE}
+    nodes = [node("Attention", ["q", *constants], ["y"], is_causal=1, **attributes)]
+    proto = model(nodes, {"q": (DOUBLE, q.shape)}, ["y"], constants, opset=23)
+    expected = ReferenceEvaluator(proto).run(None, {"q": q})[0]  # type: ignore[index]
+    with Network(proto) as network:
+        found = network.run({"q": q})["y"]
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)

@@ -18,6 +18,7 @@ from vertigrad.errors import DtypeError, LimitError, ShapeError
 from vertigrad.gpu import Gpu, Kernel, shader
 from vertigrad.ops import attention_rows, paths
 from vertigrad.ops.attention import Tiling
+from vertigrad.tensor.doubles import on_gpu
 
 from .layouts import compiled_examples, layouts, seeds, values
 
@@ -198,6 +199,28 @@ def test_half_precision_and_out(gpu: Gpu) -> None:
     out = whole.permute(0, 2, 1, 3)
     assert ops.attention(q, k, v, out=out) is out
     close(out, reference(q, k, v), 2e-3)
+
+
+@pytest.mark.parametrize("kind", ["none", "bool", "float"])
+def test_f64(f64_gpu: Gpu, kind: str) -> None:
+    """With heads that share keys, windows, lengths, a row that may attend nothing, and views."""
+    arrays = [array.astype(np.float64) / 3 for array in three(6, 2, 9, 11, 5, 7)]
+    mask = np.random.default_rng(1).normal(size=(2, 1, 9, 11))
+    mask = {"none": None, "bool": (mask > -0.5) & (np.arange(9)[:, None] != 4), "float": mask}[kind]
+    q, k, v = (on_gpu(array) for array in arrays)
+    views = on_gpu(np.ascontiguousarray(arrays[0].swapaxes(1, 2))).permute(0, 2, 1, 3), k, v
+    lengths = np.array([11, 6], np.int32)
+    for how in (
+        {},
+        {"left": 2, "right": 1, "offset": 1},
+        {"scale": 0.7, "softcap": 1.5},
+        {"lengths": lengths, "left": 3},
+    ):
+        bias = None if mask is None else on_gpu(mask)
+        end = lengths if "lengths" in how else 0
+        expected = reference(*arrays, mask, **({"offset": end - 9 * ("lengths" in how)} | how))
+        for operands in ((q, k, v), views):
+            close(ops.attention(*operands, bias, **how), expected, 1e-13)
 
 
 def test_invalid_arguments() -> None:

@@ -1,4 +1,4 @@
-"""Attention over f32 or f16, computed in f32, whose scores are never written to memory."""
+"""Attention over f32 or f16, computed in f32, whose scores are never written to memory; and over f64."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from ..errors import DtypeError, LimitError, ShapeError
 from ..gpu import Kernel, gpu
-from ..tensor import Tensor, i32, promote
+from ..tensor import Tensor, f64, i32, promote
 from . import attention_rows, launch
+from .attention_doubles import attend
 from .define import Operand
 from .differentiable import differentiable
+from .elementwise import assign
 
 WIDTHS = (32, 64, 128, 256)  # head sizes that have kernels; others are filled up to the next
 ROWS = 8  # that one invocation works on
@@ -84,7 +86,7 @@ def attention(
     with launch.tensors(q, k, v, mask, lengths) as (query, key, value, bias, counts):
         shape = _shape(query, key, value, bias, counts)
         dtype = promote(promote(query.dtype, key.dtype), value.dtype)
-        if dtype.kind != "float":
+        if not dtype.is_real:
             raise DtypeError(f"attention of {dtype}; cast it first with .to('f32')")
         if min(left or 0, right or 0) < 0:
             raise ShapeError(f"attention: a window of {left} keys before and {right} after; None means all")
@@ -99,7 +101,9 @@ def attention(
                 "scale": 1 / math.sqrt(max(query.shape[3], 1)) if scale is None else scale,
                 "cap": softcap,
             }
-            ready = [launch.copy_if_aliased(tensor, out) for tensor in (query, key, value, bias, counts)]
+            ready: list[Any] = [launch.copy_if_aliased(tensor, out) for tensor in (query, key, value, bias, counts)]
+            if dtype is f64:
+                return assign(out, attend(*ready, bounds))
             _launch(ready, out, bounds)
     return out
 
@@ -113,7 +117,7 @@ def _shape(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, lengths: Tensor
     if not alike or (heads and (not shared or heads % shared)):
         raise ShapeError(f"attention: {shapes} do not go together")
     if mask is not None:
-        if mask.dtype.kind not in ("float", "bool"):
+        if mask.dtype.kind not in ("float", "bool", q.dtype.kind):
             raise DtypeError(f"attention: a mask of {mask.dtype}; it must be of bools or floats")
         mask.expand(*q.shape[:3], k.shape[2])  # raises if it does not broadcast
     if lengths is not None and (lengths.shape != q.shape[:1] or lengths.dtype is not i32):

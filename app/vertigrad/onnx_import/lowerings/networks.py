@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto
 
 from ... import ops
-from ...tensor import Tensor
+from ...tensor import Tensor, f64
 from ..node import Node, Refused
 from ..registry import lowers, lowers_to
 from ..values import Value
@@ -127,7 +127,8 @@ def attention(node: Node) -> Value:
     node.ignore(
         "q_num_heads", "kv_num_heads", "qk_matmul_output_mode"
     )  # of other ranks, and of an output not asked for
-    if node.attribute("softmax_precision", TensorProto.FLOAT) not in (TensorProto.FLOAT, TensorProto.FLOAT16):
+    precisions = (TensorProto.FLOAT, TensorProto.FLOAT16, *([TensorProto.DOUBLE] if q.dtype is f64 else []))
+    if node.attribute("softmax_precision", TensorProto.FLOAT) not in precisions:
         raise Refused("a softmax in other than f32")
     if heads_merged:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
