@@ -197,6 +197,14 @@ def test_reductions(steady: Gpu, elem: int, op: str, axes: list[int], keep: int)
     check(proto, {"x": x})
 
 
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin"])
+def test_reductions_of_no_axes(steady: Gpu, op: str) -> None:
+    scalar = model([node(op, "x", "y", keepdims=0)], {"x": (INT64, [])}, {"y": (INT64, [])})
+    check(scalar, {"x": np.array(1 << 40)})
+    unchanged = node(op, "x", "y", keepdims=0, noop_with_empty_axes=1)
+    check(model([unchanged], {"x": (INT64, [3])}, {"y": (INT64, [3])}, opset=18), {"x": integers(INT64, 3)})
+
+
 def test_sums_of_more_than_are_exact_are_an_error(steady: Gpu) -> None:
     proto = model([node("ReduceSum", "x", "y", keepdims=0)], {"x": (INT64, ["n"])}, {"y": (INT64, [])})
     with Network(proto) as network:

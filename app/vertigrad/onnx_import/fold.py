@@ -41,6 +41,8 @@ def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version
     known = [array for array in arrays if array is not None]
     if proto.op_type in _IN_F32 and any(array.dtype == np.float64 for array in known):
         return False
+    if proto.op_type == "Flatten" and not known[0].size:
+        return False  # its reference cannot
     if any(array.dtype == object for array in known):
         return True  # text, which the GPU does not have
     sizes = _foretold(proto, arrays, version)

@@ -27,6 +27,7 @@ def _reductions(op: str) -> list[Case]:
         case(op, POSITIVE, ints(0, -1)),
         case(op, POSITIVE, ints(0, -1), keepdims=0),
         case(op, POSITIVE, noop_with_empty_axes=1),
+        case(op, POSITIVE, noop_with_empty_axes=1, keepdims=0),
         case(op, X - 0.25, ints(1)) if op != "ReduceLogSum" else case(op, POSITIVE, ints(1)),
     ]
 

@@ -40,6 +40,7 @@ CASES: list[Case] = [
     case("Reshape", X, ints(0, -1)),
     case("Reshape", np.zeros((0, 3), np.float32), ints(3, 0), allowzero=1),
     case("Flatten", X),
+    case("Flatten", np.zeros((0, 2, 3), np.float32), constants=(0,)),
     *(case("Flatten", X, axis=axis, versions=(7 if axis >= 0 else 11, 28)) for axis in (0, 2, -1)),
     case("Squeeze", reals(1, 3, 1, 4)),
     case("Squeeze", reals(1, 3, 1, 4), axes=[2]),

@@ -59,6 +59,8 @@ def reduced_axes(node: Node) -> tuple[int, ...] | None:
     axes, rank = node.axes(), len(node.shape())
     unchanged = node.attribute("noop_with_empty_axes", 0)
     if axes is None or not len(axes):
+        if unchanged or not rank:
+            node.ignore("keepdims")
         return None if unchanged else tuple(range(rank))
     return tuple(axis % rank for axis in axes)
 
