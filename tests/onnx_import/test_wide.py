@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -30,6 +32,7 @@ INT64, UINT64, INT32, FLOAT, BOOL = (
 KINDS: dict[int, np.dtype] = {INT64: np.dtype(np.int64), UINT64: np.dtype(np.uint64)}
 EDGES = [0, 1, 2, 5, 2**24, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63]
 LEAST, LARGEST = -(2**63), 2**63 - 1
+AXIS = np.array([1])
 
 
 def integers(elem: int, *shape: int, seed: int = 0) -> np.ndarray:
@@ -113,7 +116,7 @@ def test_comparisons(steady: Gpu, op: str, compared: Callable[..., Any], elem: i
         np.testing.assert_array_equal(network.run(feeds)["y"], compared(*feeds.values()))
 
 
-@pytest.mark.parametrize("op", ["Neg", "Abs", "Sign", "BitwiseNot"])
+@pytest.mark.parametrize("op", ["Neg", "Abs", "Sign", "BitwiseNot", "Relu"])
 def test_functions_of_one(steady: Gpu, op: str) -> None:
     proto = model([node(op, "x", "y")], {"x": (INT64, ["n"])}, {"y": (INT64, ["n"])}, opset=18)
     check(proto, {"x": integers(INT64, 100)})
@@ -189,7 +192,7 @@ def test_masks_and_where_with_constants_beyond_32_bits(steady: Gpu) -> None:
 
 @pytest.mark.parametrize("keep", [0, 1])
 @pytest.mark.parametrize("axes", [[0], [1, 2], [0, 1, 2]])
-@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare"])
 @pytest.mark.parametrize("elem", [INT64, UINT64])
 def test_reductions(steady: Gpu, elem: int, op: str, axes: list[int], keep: int) -> None:
     x = integers(elem, 5, 6, 7)
@@ -197,7 +200,7 @@ def test_reductions(steady: Gpu, elem: int, op: str, axes: list[int], keep: int)
     check(proto, {"x": x})
 
 
-@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin"])
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1"])
 def test_reductions_of_no_axes(steady: Gpu, op: str) -> None:
     scalar = model([node(op, "x", "y", keepdims=0)], {"x": (INT64, [])}, {"y": (INT64, [])})
     check(scalar, {"x": np.array(1 << 40)})
@@ -220,6 +223,102 @@ def test_running_sums(steady: Gpu, exclusive: int, reverse: int) -> None:
     check(model(nodes, {"x": (INT64, [4, 9])}, "y", {"axis": np.array(1)}), {"x": integers(INT64, 4, 9)})
 
 
+def test_running_products(steady: Gpu) -> None:
+    proto = model([node("CumProd", ["x", "axis"], "y")], {"x": (INT64, [4, 9])}, "y", {"axis": np.array(1)}, opset=26)
+    check(proto, {"x": integers(INT64, 4, 9) | 1})
+
+
+def test_means_are_rounded_towards_0_and_do_not_wrap(steady: Gpu) -> None:
+    x = np.array([[LARGEST, LARGEST, 1 << 40], [LEAST, LEAST, -1], [-5, 2, 1], [1 << 40, 1, 1]])
+    proto = model([node("ReduceMean", ["x", "axes"], "y", keepdims=0)], {"x": (INT64, x.shape)}, "y", {"axes": AXIS})
+    with Network(proto) as network:
+        found = network.run({"x": x})["y"]
+    np.testing.assert_array_equal(found, [math.trunc(Fraction(sum(row), 3)) for row in x.tolist()])
+
+
+# order ------------------------------------------------------------------------------------------------------------
+
+
+def with_ties(*shape: int) -> np.ndarray:
+    """Each number several times, and neighbors that differ in their upper or their lower word alone."""
+    return np.random.default_rng(1).choice([*(np.arange(-3, 4) << 32), 5, 6, 7, LARGEST, LEAST], shape)
+
+
+def check_onnxruntime(proto: onnx.ModelProto, x: np.ndarray) -> None:
+    """The outputs for x are those of onnxruntime, in type, shape and number."""
+    with Network(proto) as network:
+        found = network.run({"x": x})
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    for entry, result in zip(proto.graph.output, session.run(None, {"x": x}), strict=True):
+        expected = np.asarray(result)
+        assert found[entry.name].dtype == expected.dtype
+        np.testing.assert_array_equal(found[entry.name], expected)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize(("axis", "k"), [(0, 3), (1, 1), (-1, 40), (0, 0)])
+def test_the_largest_and_the_smallest(steady: Gpu, axis: int, k: int, largest: int) -> None:
+    top = node("TopK", ["x", "k"], ["y", "at"], axis=axis, largest=largest)
+    outputs = {"y": (INT64, ["m", "n"]), "at": (INT64, ["m", "n"])}
+    check_onnxruntime(model([top], {"x": (INT64, [5, 40])}, outputs, {"k": np.array([k])}), with_ties(5, 40))
+
+
+def test_more_than_there_are_is_an_error(steady: Gpu) -> None:
+    outputs = {"y": (INT64, ["m"]), "at": (INT64, ["m"])}
+    proto = model([node("TopK", ["x", "k"], ["y", "at"])], {"x": (INT64, [2])}, outputs, {"k": np.array([3])})
+    for x in ([0, 1], [0, 1 << 40]):
+        with Network(proto) as network, pytest.raises(InputError, match="3 of 2 elements along axis 0"):
+            network.run({"x": np.array(x)})
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize(("axis", "keep"), [(0, 1), (1, 0)])
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
+def test_where_extremes_are(steady: Gpu, op: str, axis: int, keep: int, last: int) -> None:
+    extreme = node(op, "x", "y", axis=axis, keepdims=keep, select_last_index=last)
+    check(model([extreme], {"x": (INT64, [5, 40])}, "y"), {"x": with_ties(5, 40)})
+
+
+@pytest.mark.parametrize("attributes", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1, "sorted": 0}])
+@pytest.mark.parametrize("shape", [(3, 30), (1, 1), (9, 2)])
+def test_different_numbers(steady: Gpu, shape: tuple[int, ...], attributes: dict[str, int]) -> None:
+    names = ["values", "first", "which", "counts"]
+    outputs = dict.fromkeys(names, (INT64, ["n"])) | ({"values": (INT64, ["a", "b"])} if "axis" in attributes else {})
+    check_onnxruntime(
+        model([node("Unique", "x", names, **attributes)], {"x": (INT64, shape)}, outputs), with_ties(*shape)
+    )
+
+
+def test_no_different_numbers(steady: Gpu) -> None:
+    names = ["values", "first", "which", "counts"]
+    proto = model([node("Unique", "x", names, sorted=0)], {"x": (INT64, [0])}, dict.fromkeys(names, (INT64, ["n"])))
+    check_onnxruntime(proto, np.zeros(0, np.int64))
+
+
+def test_nonzero_words(steady: Gpu) -> None:
+    x = np.array([[0, 1 << 32, 0], [1, LEAST, -1]])
+    check_onnxruntime(model([node("NonZero", "x", "y")], {"x": (INT64, [2, 3])}, {"y": (INT64, [2, "n"])}), x)
+
+
+def test_two_inputs_do_not_fit_where_a_shape_depends_on_the_gpu(steady: Gpu) -> None:
+    """The second one is found while the network is recorded for the first."""
+    nodes = [node("Add", "ab", ["sum"]), node("NonZero", ["sum"], "y")]
+    proto = model(nodes, dict.fromkeys("ab", (INT64, [100])), {"y": (INT64, [1, "n"])})
+    a = np.arange(100) << 33
+    check(proto, {"a": a, "b": -(a % (9 << 33))})
+
+
+def test_a_shape_of_pairs_of_words_is_read(steady: Gpu) -> None:
+    nodes = [node("ReduceMax", ["x", "axes"], ["most"], keepdims=1), node("Expand", ["one", "most"], ["y"])]
+    constants = {"axes": np.array([0]), "one": np.ones(1, np.float32)}
+    proto = model(nodes, {"x": (INT64, [100])}, {"y": ["n"]}, constants, opset=18)
+    x = np.where(np.arange(100) == 7, 5, -(np.arange(100) << 40))
+    with Network(proto) as network:
+        assert network.run({"x": x})["y"].shape == (5,)
+        x[8] = 6
+        assert network.run({"x": x})["y"].shape == (6,)
+
+
 ROWS = np.array([[1, 0, 1], [0, 1, 0]])
 MOVES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # inputs, attributes, and constants
     "Reshape": ("xs", {}, {"s": [3, -1]}),
@@ -237,6 +336,7 @@ MOVES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # inputs, attr
     "ScatterElements": ("xsz", {"axis": 1}, {"s": ROWS[:, :2, None], "z": [[[1 << 40], [-1]], [[7], [8]]]}),
     "Pad": ("xsz", {}, {"s": [0, 1, 0, 0, 0, 2], "z": -(1 << 50)}),
     "Trilu": ("x", {"upper": 0}, {}),
+    "CenterCropPad": ("xs", {"axes": [1, 2]}, {"s": [2, 6]}),
     "Compress": ("xs", {"axis": 1}, {"s": [True, False, True]}),
 }
 
@@ -307,12 +407,12 @@ def test_numbers_that_fit_stay_in_32_bits(steady: Gpu) -> None:
 
 def test_an_operator_without_words_is_an_error(steady: Gpu) -> None:
     """Which names the input, and does not change what numbers that fit give."""
-    nodes = [node("Add", ["x", "one"], ["i"]), node("TopK", ["i", "many"], ["y", "at"])]
-    constants = {"one": np.array(1), "many": np.array([2])}
+    nodes = [node("Add", ["x", "one"], ["i"]), node("MatMul", ["i", "many"], ["y"])]
+    constants = {"one": np.array(1), "many": np.array([[2], [3]])}
     with Network(model(nodes, {"x": (INT64, [2])}, "y", constants)) as network:
         with pytest.raises(InputError, match="'x' holds 1099511627776; the network calculates with it in 32 bits"):
             network.run({"x": np.array([0, 1 << 40])})
-        np.testing.assert_array_equal(network.run({"x": np.array([0, 1])})["y"], [2, 1])
+        np.testing.assert_array_equal(network.run({"x": np.array([0, 1])})["y"], [8])
 
 
 @pytest.mark.parametrize("table", [np.arange(9, dtype=np.float32), integers(INT64, 9)])

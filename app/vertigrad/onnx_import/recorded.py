@@ -36,13 +36,22 @@ class Recorded(Closing):
 
     def run(self, feeds: Mapping[str, Feed]) -> dict[str, Any]:
         """As `Network.run`."""
+        before, first = self.wide, None
         while True:
             try:
                 return self._run(feeds)
             except Redecided:  # recorded again, its shapes are decided by these very inputs
                 continue
-            except Beyond32Bits as error:
-                self._widen(feeds, error)
+            except Beyond32Bits as error:  # recorded again, with pairs of words for what did not fit
+                if error.names <= self.wide:
+                    self.wide = before
+                    raise
+                first, self.wide = first or error, self.wide | error.names
+            except UnsupportedOp:
+                if first is None:
+                    raise
+                self.wide = before  # which is impossible
+                raise first from None
 
     def close(self) -> None:
         """Give back every program. Idempotent."""
@@ -60,17 +69,6 @@ class Recorded(Closing):
             self._programs.pop(self._key(feeds)).close()
             raise
         return program.read()
-
-    def _widen(self, feeds: Mapping[str, Feed], error: Beyond32Bits) -> None:
-        """Record the network with pairs of words for what did not fit 32 bits. Raises `error` if that is impossible."""
-        before, self.wide = self.wide, self.wide | error.names
-        try:
-            if self.wide == before:
-                raise error
-            self._of(feeds)
-        except UnsupportedOp:
-            self.wide = before
-            raise error from None
 
     def _of(self, feeds: Mapping[str, Feed]) -> Program:
         """The program for such inputs: one that was recorded lately, or a new one."""

@@ -38,6 +38,7 @@ from .values import (
     Value,
     constant,
     from_storage,
+    from_words,
     is_beyond_32_bits,
     is_stored,
     to_storage,
@@ -159,9 +160,10 @@ class Trace:
             follows = bool(value.sources) and value.sources & self.small == value.sources
             if follows or not self.stages.can_read:
                 raise DataDependent(value.sources, f"{node}: {what} is needed now, and only known on the GPU")
-            tensor = self.on_gpu(value)
+            tensor = self.on_gpu(value) if value.words is None else ops.stack(value.words)
             self._note(node)
-            value.host = from_storage(self.stages.read(str(node), tensor), value.elem)
+            numbers = self.stages.read(str(node), tensor)
+            value.host = from_storage(numbers, value.elem) if value.words is None else from_words(numbers, value.elem)
             value.bound = constant(value.host, value.elem).bound
         return value.host
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..tensor import Tensor, i32, u32
 from . import functions as f
-from . import reduce
 from .elementwise import cast, evaluate
 from .expression import Expression
 
@@ -43,14 +42,19 @@ class Words(NamedTuple):
 
     def numpy(self, dtype: Any) -> np.ndarray:
         """The integers as an array of int64 or uint64; waits for the GPU."""
-        low, high = (np.asarray(word.numpy(), np.uint64) for word in self)
-        return (low | (high << np.uint64(32))).astype(dtype, copy=False)
+        return joined(self.low.numpy(), self.high.numpy(), dtype)
 
 
 def split(array: np.ndarray) -> np.ndarray:
     """The words of an array of int64 or uint64, the lower ones first; u32 of shape (2, ...)."""
     bits = np.asarray(array).astype(np.uint64)
     return np.stack([bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)])
+
+
+def joined(low: np.ndarray, high: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array of int64 or uint64 of its words."""
+    upper = high.astype(np.uint64) << np.uint64(32)
+    return (low.astype(np.uint64) | upper).astype(dtype, copy=False)
 
 
 def widened(x: Any) -> Words:
@@ -155,6 +159,11 @@ def is_zero(a: Words) -> Any:
     return f.equal(f.bitwise_or(a.low, a.high), 0)
 
 
+def ordered(a: Words, signed: bool) -> Words:
+    """Unsigned integers in the same order as a; of those again a, if it is `signed`."""
+    return Words(a.low, f.bitwise_xor(a.high, _SIGN)) if signed else a
+
+
 def equal(a: Words, b: Words, signed: bool) -> Any:
     """Whether a = b."""
     return f.logical_and(f.equal(a.low, b.low), f.equal(a.high, b.high))
@@ -162,9 +171,8 @@ def equal(a: Words, b: Words, signed: bool) -> Any:
 
 def less(a: Words, b: Words, signed: bool) -> Any:
     """Whether a < b."""
-    upper_a, upper_b = (f.bitwise_xor(x.high, _SIGN) if signed else x.high for x in (a, b))
     lower = f.logical_and(f.equal(a.high, b.high), f.less(a.low, b.low))
-    return f.logical_or(f.less(upper_a, upper_b), lower)
+    return f.logical_or(f.less(ordered(a, signed).high, ordered(b, signed).high), lower)
 
 
 def choose(condition: Any, a: Words, b: Words) -> Words:
@@ -207,31 +215,6 @@ def right_shift(a: Words, b: Words) -> Words:
 def _count(b: Words) -> Any:
     """The bits to shift by: 64 for more. A 32-bit shift by a count that is wrapped or more than 31 gives 0."""
     return f.where(f.equal(b.high, 0), f.minimum(b.low, 64), 64)
-
-
-# reductions ---------------------------------------------------------------------------------------------------------
-
-MOST_ADDED = (1 << 16) + 1  # digits of 16 bits whose sum fits 32
-
-
-def total(added: Callable[[Tensor], Tensor], a: Words) -> Words:
-    """Sums of a, where `added` gives those of u32 numbers, each of at most `MOST_ADDED`.
-
-    Digits of 16 bits are added up, and then the sums of each digit. Records several kernels.
-    """
-    digits = [f.bitwise_and(f.right_shift(word, shift), 0xFFFF) for word in a for shift in (0, 16)]
-    zeroth, first, second, third = (Expression.of(added(_evaluated(digit))) for digit in digits)
-    upper = f.add(f.right_shift(first, 16), f.add(second, f.left_shift(third, 16)))
-    return add(Words(zeroth, f.bitwise_and(zeroth, 0)), Words(f.left_shift(first, 16), upper))
-
-
-def extreme(a: Words, signed: bool, largest: bool, axes: tuple[int, ...]) -> Words:
-    """The largest or the smallest along `axes`, which remain, with one element; tensors. Records several kernels."""
-    find, other = (reduce.max, 0) if largest else (reduce.min, 0xFFFFFFFF)
-    upper = _evaluated(f.bitwise_xor(a.high, _SIGN if signed else 0))
-    best = find(upper, axes, keepdims=True)
-    lower = f.where(f.equal(Expression.of(upper), best), a.low, other)
-    return Words(find(_evaluated(lower), axes, keepdims=True), f.bitwise_xor(best, _SIGN if signed else 0))
 
 
 # floats -------------------------------------------------------------------------------------------------------------

@@ -45,9 +45,9 @@ def require_real(node: Node) -> None:
 
 
 def require_narrow(node: Node) -> None:
-    """Raise `Refused` for integers of 64 bits, where nothing bounds the result."""
+    """Raise `Wide` for integers of 64 bits, where nothing bounds the result."""
     if node.elem() in WIDE:
-        raise Refused("64-bit integers, of which the GPU has 32 bits")
+        raise Wide("64-bit integers, of which the GPU has 32 bits")
 
 
 @lowers(*_FUNCTIONS, elementwise=True)

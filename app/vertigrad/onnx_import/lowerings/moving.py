@@ -168,12 +168,19 @@ def pad(node: Node) -> Value:
 
 @lowers("TopK")
 def top_k(node: Node) -> list[Value]:
-    k = node.ints(1)[0] if node.has(1) else node.attribute("k")
-    axis = node.axis(-1)
-    node.ignore("sorted")  # 0 allows any order
-    values, indices = ops.topk(node.tensor(0), k, axis, largest=bool(node.attribute("largest", 1)))
+    k, axis, largest = top_k_of(node)
+    values, indices = ops.topk(node.tensor(0), k, axis, largest=largest)
     positions = node.result(indices, TensorProto.INT64, node.shape()[axis])
     return [node.result(values, bound=node.value(0).bound), positions]
+
+
+def top_k_of(node: Node) -> tuple[int, int, bool]:
+    """How many a TopK takes, along which axis, and whether the largest. Raises `InputError` if there are too few."""
+    k, axis = node.ints(1)[0] if node.has(1) else node.attribute("k"), node.axis(-1)
+    node.ignore("sorted")  # 0 allows any order
+    if not 0 <= k <= node.shape()[axis]:
+        raise InputError(f"{node}: {k} of {node.shape()[axis]} elements along axis {axis}")
+    return k, axis, bool(node.attribute("largest", 1))
 
 
 @lowers("BlackmanWindow", "HammingWindow", "HannWindow")

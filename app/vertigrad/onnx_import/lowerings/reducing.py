@@ -110,13 +110,13 @@ def norm(node: Node) -> Value:
     axes, x = reduced_axes(node), node.tensor(0)
     if node.op not in ("ReduceL1", "ReduceSumSquare"):
         require_real(node)
-    keep = bool(node.attribute("keepdims", 1))
-    function = _NORMS[node.op]
-    result = function(x, axes, keep) if axes else function(x[None], 0)  # no axes: of each number by itself
     if node.elem() in WIDE:
         count = math.prod(node.shape()[axis] for axis in axes or ())
         (a,) = node.bounds(0)
         node.require_word((a if node.op == "ReduceL1" else a * a) * max(count, 1))
+    keep = bool(node.attribute("keepdims", 1))
+    function = _NORMS[node.op]
+    result = function(x, axes, keep) if axes else function(x[None], 0)  # no axes: of each number by itself
     return node.result(wrapped(result, node.elem()))
 
 

@@ -10,7 +10,7 @@ from onnx import TensorProto
 from ... import ops
 from ...ops.boxes import roi_align, suppress_overlaps
 from ...tensor import Tensor, f32, i32
-from ..node import Node, Refused
+from ..node import Node
 from ..registry import lowers
 from ..values import Value
 from .shaping import reshaped
@@ -30,7 +30,11 @@ def _number(node: Node, count: Tensor) -> int:
 
 @lowers("NonZero")
 def nonzero(node: Node) -> Value:
-    x = node.tensor(0)
+    return indices_of_nonzero(node, node.tensor(0))
+
+
+def indices_of_nonzero(node: Node, x: Tensor) -> Value:
+    """As ONNX has them: an axis of the indices for each axis of `x`, and one for each element found."""
     found = positions(node, x if x.ndim else x.reshape(1))
     return node.result(found.T, TensorProto.INT64, max([1, *x.shape]))
 
@@ -46,10 +50,10 @@ def compress(node: Node) -> Value:
         selected = np.flatnonzero(condition.host).astype(np.int32)
     else:
         selected = positions(node, reshaped(node.tensor(1), (-1,)))[:, 0]
-    return node.result(_picked(x, selected, axis), bound=node.value(0).bound)
+    return node.result(picked(x, selected, axis), bound=node.value(0).bound)
 
 
-def _picked(x: Tensor, indices: Tensor | np.ndarray, axis: int) -> Tensor:
+def picked(x: Tensor, indices: Tensor | np.ndarray, axis: int) -> Tensor:
     if indices.size:
         return ops.take(x, indices, axis=axis)
     axis %= x.ndim
@@ -62,36 +66,45 @@ def unique(node: Node) -> list[Value]:
 
     Slices along an axis are compared on the host: all of them are read back.
     """
-    in_order = bool(node.attribute("sorted", 1))
     if node.attribute("axis") is not None:
-        return _unique_slices(node, in_order)
-    x, elem = node.tensor(0), node.elem()
+        return _unique_slices(node)
+    x = node.tensor(0)
     flat = reshaped(x, (x.size,))
     keys = flat if flat.dtype.kind != "bool" and flat.itemsize >= 4 else ops.cast(flat, f32)
-    if not x.size:
-        raise Refused("no elements")
     ranked, order = ops.sort_pairs(keys)
-    begins = ops.concatenate([ops.ones(1, "bool"), ops.not_equal(ranked[1:], ranked[:-1])], 0)
-    group = ops.subtract(ops.cumsum(ops.cast(begins, i32), 0), 1)
-    starts = positions(node, begins)[:, 0]
-    first = ops.take(order, starts, axis=0)
-    counts = ops.subtract(ops.concatenate([starts[1:], node.upload(np.array([x.size], np.int32))], 0), starts)
-    which = ops.scatter_elements(ops.zeros(x.size, i32), order, group, 0)
-    if not in_order:
-        by_first = ops.argsort(first)
-        first, counts = (ops.take(part, by_first, axis=0) for part in (first, counts))
-        which = ops.take(ops.argsort(by_first), which, axis=0)
-    values = node.result(ops.take(flat, first, axis=0), elem, node.value(0).bound)
-    return [values, *(node.result(part, TensorProto.INT64, max(x.size, 1)) for part in (first, which, counts))]
+    first, results = groups(node, order, ops.not_equal(ranked[1:], ranked[:-1]))
+    return [node.result(picked(flat, first, 0), bound=node.value(0).bound), *results]
 
 
-def _unique_slices(node: Node, in_order: bool) -> list[Value]:
+def groups(node: Node, order: Tensor, differs: Tensor) -> tuple[Tensor, list[Value]]:
+    """Of elements that `order` sorts: where each number is first, as a tensor; and that, which one each element is, and
+    how often it occurs, as values. `differs`: whether a sorted element differs from the one before.
+    """
+    first = which = counts = ops.zeros(0, i32)
+    in_order = node.attribute("sorted", 1)
+    if order.size:
+        begins = ops.concatenate([ops.ones(1, "bool"), differs], 0)
+        group = ops.subtract(ops.cumsum(ops.cast(begins, i32), 0), 1)
+        starts = positions(node, begins)[:, 0]
+        first = ops.take(order, starts, axis=0)
+        ends = ops.concatenate([starts[1:], node.upload(np.array([order.size], np.int32))], 0)
+        counts = ops.subtract(ends, starts)
+        which = ops.scatter_elements(ops.zeros(order.size, i32), order, group, 0)
+        if not in_order:
+            by_first = ops.argsort(first)
+            first, counts = (ops.take(part, by_first, axis=0) for part in (first, counts))
+            which = ops.take(ops.argsort(by_first), which, axis=0)
+    bound = max(order.size, 1)
+    return first, [node.result(part, TensorProto.INT64, bound) for part in (first, which, counts)]
+
+
+def _unique_slices(node: Node) -> list[Value]:
     array, axis = node.host(0), node.axis(0)
     values, first, which, counts = np.unique(
         array, return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
     which = which.reshape(-1)
-    if not in_order:
+    if not node.attribute("sorted", 1):
         by_first = np.argsort(first)
         values, first, counts = values.take(by_first, axis), first[by_first], counts[by_first]
         which = np.argsort(by_first)[which]

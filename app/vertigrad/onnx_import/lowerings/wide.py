@@ -20,7 +20,6 @@ from ..node import Node, Refused, Wide, lowered, storage_of
 from ..registry import LOWERINGS, Result, lowers_wide
 from ..values import CODES, INTEGERS, LIMIT, STORAGE, WIDE, WORD, Guard, Value
 from .arithmetic import wrapped
-from .reducing import reduced_axes
 
 
 def operand(node: Node, index: int) -> Words:
@@ -107,6 +106,13 @@ def negative_or_absolute(node: Node) -> Value:
     if node.op == "Neg":
         return result(node, words.negative(x), bound, node.elem())
     return result(node, words.absolute(x) if is_signed(node) else x, bound, node.elem())
+
+
+@lowers_wide("Relu")
+def relu(node: Node) -> Value:
+    (bound,), x = bounds(node, 0), operand(node, 0)
+    found = Words(*(ops.where(words.is_negative(x), 0, word) for word in x))
+    return result(node, found, bound, node.elem())
 
 
 @lowers_wide("Sign")
@@ -232,57 +238,17 @@ def _of_float(node: Node, target: int) -> Value:
     return result(node, words.of_float_bits(Expression.of(real.bitcast(u32))), LIMIT[target], target)
 
 
-# reductions ---------------------------------------------------------------------------------------------------------
-
-
-def _require_few(count: int) -> None:
-    if count > words.MOST_ADDED:
-        raise Refused(f"a sum of {count:,} 64-bit integers; up to {words.MOST_ADDED:,} are added up")
-
-
-@lowers_wide("ReduceSum")
-def total(node: Node) -> Value:
-    axes, (bound,) = reduced_axes(node), bounds(node, 0)
-    if not axes:
-        return node.value(0)
-    count, keep = math.prod(node.shape()[axis] for axis in axes), bool(node.attribute("keepdims", 1))
-    _require_few(count)
-    found = words.total(lambda x: ops.sum(x, axes, keepdims=keep), operand(node, 0))
-    return result(node, found, bound * max(count, 1), node.elem())
-
-
-@lowers_wide("CumSum")
-def running_total(node: Node) -> Value:
-    axis, (bound,) = node.ints(1)[0] % len(node.shape()), bounds(node, 0)
-    exclusive, reverse = bool(node.attribute("exclusive", 0)), bool(node.attribute("reverse", 0))
-    _require_few(node.shape()[axis])
-    found = words.total(lambda x: ops.cumsum(x, axis, exclusive=exclusive, reverse=reverse), operand(node, 0))
-    return result(node, found, bound * max(node.shape()[axis], 1), node.elem())
-
-
-@lowers_wide("ReduceMin", "ReduceMax")
-def extreme(node: Node) -> Value:
-    axes, (bound,) = reduced_axes(node), bounds(node, 0)
-    if not axes:
-        return node.value(0)
-    if any(node.shape()[axis] == 0 for axis in axes):
-        raise Refused("the extreme of no integers")
-    found = words.extreme(operand(node, 0), is_signed(node), node.op == "ReduceMax", axes)
-    if not node.attribute("keepdims", 1):
-        shape = [n for axis, n in enumerate(node.shape()) if axis not in axes]
-        found = Words(*(word.reshape(*shape) for word in found))
-    return result(node, found, bound, node.elem())
-
-
 # moves --------------------------------------------------------------------------------------------------------------
 
 _FIRST = (  # operators that move elements of their first input
     *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Slice", "Split", "Tile", "Compress"),
     *("Gather", "GatherND", "GatherElements", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "Trilu"),
+    "CenterCropPad",
 )
 _MOVED: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(_FIRST, (0,)),
     **dict.fromkeys(("ScatterElements", "Scatter", "ScatterND"), (0, 2)),
+    "TensorScatter": (0, 1),
     "Where": (1, 2),
     "OneHot": (2,),
     "Pad": (0, 2),
