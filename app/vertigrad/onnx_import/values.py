@@ -12,7 +12,7 @@ from onnx.helper import np_dtype_to_tensor_dtype, tensor_dtype_to_np_dtype
 from ..errors import Beyond32Bits
 from ..gpu import gpu
 from ..ops import Expression
-from ..ops.words import Words, joined
+from ..ops.words import Words, of_words
 from ..tensor import DType, Tensor, bool_, f16, f32, f64, i32, u32
 from ..tensor.transfer import FEATURES
 
@@ -152,4 +152,4 @@ def from_storage(array: np.ndarray, elem: int) -> np.ndarray:
 
 def from_words(array: np.ndarray, elem: int) -> np.ndarray:
     """As `from_storage`, of the lower and the upper words of 64-bit integers."""
-    return joined(array[0], array[1], tensor_dtype_to_np_dtype(elem))
+    return of_words(array[0], array[1], tensor_dtype_to_np_dtype(elem))

@@ -1,4 +1,4 @@
-"""The order of f64, by two sorts of 32-bit words: the kernel has keys of 32 bits."""
+"""The order of f64 and of 64-bit integers, by two sorts of 32-bit words: the kernel has keys of 32 bits."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ def order_of_doubles(x: Tensor, axis: int, descending: bool, argsort: Any) -> Te
     last = 0 if descending else _LAST
     words = words_of(x)
     low, high = words[..., 0], words[..., 1]
-    by_low = argsort(fused(lambda a, b: _key(a, a, b, last), low, high), axis, descending=descending)
-    highs = take_along_axis(fused(lambda a, b: _key(b, a, b, last), low, high), by_low, axis)
-    return take_along_axis(by_low, argsort(highs, axis, descending=descending), axis)
+    lower, upper = (fused(lambda a, b, at=at: _key((a, b)[at], a, b, last), low, high) for at in (0, 1))
+    return order_of_words(lower, upper, axis, descending, argsort)
+
+
+def order_of_words(low: Tensor, high: Tensor, axis: int, descending: bool, argsort: Any) -> Tensor:
+    """As `order_of_doubles`, of unsigned integers of 64 bits that have these words."""
+    by_low = argsort(low, axis, descending=descending)
+    by_high = argsort(take_along_axis(high, by_low, axis), axis, descending=descending)
+    return take_along_axis(by_low, by_high, axis)
 
 
 def _key(word: Any, low: Any, high: Any, last: int) -> Any:

@@ -42,7 +42,7 @@ class Words(NamedTuple):
 
     def numpy(self, dtype: Any) -> np.ndarray:
         """The integers as an array of int64 or uint64; waits for the GPU."""
-        return joined(self.low.numpy(), self.high.numpy(), dtype)
+        return of_words(self.low.numpy(), self.high.numpy(), dtype)
 
 
 def split(array: np.ndarray) -> np.ndarray:
@@ -51,7 +51,7 @@ def split(array: np.ndarray) -> np.ndarray:
     return np.stack([bits.astype(np.uint32), (bits >> np.uint64(32)).astype(np.uint32)])
 
 
-def joined(low: np.ndarray, high: np.ndarray, dtype: Any) -> np.ndarray:
+def of_words(low: np.ndarray, high: np.ndarray, dtype: Any) -> np.ndarray:
     """An array of int64 or uint64 of its words."""
     upper = high.astype(np.uint64) << np.uint64(32)
     return (low.astype(np.uint64) | upper).astype(dtype, copy=False)

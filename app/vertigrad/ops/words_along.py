@@ -15,8 +15,8 @@ from .concat import concatenate
 from .creation import full, ones, zeros
 from .elementwise import cast, evaluate
 from .expression import Expression
-from .gather import take_along_axis
 from .sorting import argsort
+from .sorting_doubles import order_of_words
 from .views import flip
 from .words import Words, add, equal, fmod, multiply, ordered, sign, truncate_divide, widened
 
@@ -68,10 +68,7 @@ def arg_extreme(a: Words, signed: bool, largest: bool, last: bool, axis: int) ->
 
 def order(a: Words, signed: bool, axis: int, *, descending: bool = False) -> Tensor:
     """Indices along `axis` of the integers in order, i32; equal ones remain as they are."""
-    low, high = ordered(a, signed).evaluated()
-    by_low = argsort(low, axis, descending=descending)
-    by_high = argsort(take_along_axis(high, by_low, axis), axis, descending=descending)
-    return take_along_axis(by_low, by_high, axis)
+    return order_of_words(*ordered(a, signed).evaluated(), axis, descending, argsort)
 
 
 def product(a: Words, axes: tuple[int, ...]) -> Words:
@@ -83,7 +80,7 @@ def product(a: Words, axes: tuple[int, ...]) -> Words:
         while (count := found.shape[axis]) > 1:
             half = count // 2
             halves = (_part(found, axis, start, start + half).expressions() for start in (0, half))
-            found = _joined(multiply(*halves), _part(found, axis, 2 * half, count), axis)
+            found = _concatenated(multiply(*halves), _part(found, axis, 2 * half, count), axis)
     return found
 
 
@@ -92,12 +89,12 @@ def running_product(a: Words, axis: int, *, exclusive: bool = False, reverse: bo
     count, found = a.shape[axis], a.evaluated()
     found = Words(*(flip(word, axis) for word in found)) if reverse else found
     if exclusive and count:
-        found = _joined(_ones(found, axis), _part(found, axis, 0, count - 1), axis)
+        found = _concatenated(_ones(found, axis), _part(found, axis, 0, count - 1), axis)
     distance = 1
     while distance < count:
         before, after = _part(found, axis, 0, count - distance), _part(found, axis, distance, count)
         products = multiply(before.expressions(), after.expressions())
-        found = _joined(_part(found, axis, 0, distance), products, axis)
+        found = _concatenated(_part(found, axis, 0, distance), products, axis)
         distance *= 2
     return Words(*(flip(word, axis) for word in found)) if reverse else found
 
@@ -107,7 +104,7 @@ def _part(a: Words, axis: int, start: int, stop: int) -> Words:
     return Words(*(word[at] for word in a))
 
 
-def _joined(first: Words, second: Words, axis: int) -> Words:
+def _concatenated(first: Words, second: Words, axis: int) -> Words:
     """One after the other along `axis`, tensors; those without elements are left out."""
     parts = [part.evaluated() for part in (first, second) if part.shape[axis]]
     return parts[0] if len(parts) == 1 else Words(*(concatenate(both, axis) for both in zip(*parts, strict=True)))
