@@ -103,7 +103,7 @@ def attention(
             }
             ready: list[Any] = [launch.copy_if_aliased(tensor, out) for tensor in (query, key, value, bias, counts)]
             if dtype is f64:
-                return assign(out, attend(*ready, bounds))
+                return assign(out, attend(*ready, bounds=bounds))
             _launch(ready, out, bounds)
     return out
 
