@@ -106,6 +106,8 @@ def test_whole_networks(f64_gpu: Gpu, create: Callable[[], tuple[onnx.ModelProto
 
 X = np.random.default_rng(4).uniform(0.1, 0.9, (2, 4, 6, 5))
 _four = weights(s=(4,), t=(4,), m=(4,)) | {"v": np.array([1.0, 1.5, 0.7, 2.0])}
+_rows = {"u": np.random.default_rng(5).uniform(0.2, 1.5, (4, 6, 5))}
+_at = np.random.default_rng(6).integers(-6, 6, (2, 3, 40, 4))
 OPERATORS: dict[str, tuple[str, dict[str, np.ndarray], dict[str, Any]]] = {
     **{
         op: (op, {"axes": np.array([1, 3])}, {})
@@ -123,6 +125,18 @@ OPERATORS: dict[str, tuple[str, dict[str, np.ndarray], dict[str, Any]]] = {
     "Gather": ("Gather", {"i": np.array([2, -1, 0])}, {"axis": 1}),
     "GatherND": ("GatherND", {"i": np.array([[1, 2], [0, 3]])}, {}),
     "ScatterElements": ("ScatterElements", {"i": np.array([[[[3, 0]]]]), "u": np.array([[[[0.1, 0.2]]]])}, {"axis": 3}),
+    **{
+        f"ScatterND {how}": (
+            "ScatterND",
+            {"i": np.array([[1, 2], [0, 3], [1, 2], [-1, -2]]), **_rows},
+            {"reduction": how},
+        )
+        for how in ("add", "mul", "min", "max")
+    },
+    **{
+        f"ScatterElements {how}": ("ScatterElements", {"i": _at, "u": np.sin(1.0 + _at)}, {"axis": 2, "reduction": how})
+        for how in ("add", "mul", "min", "max")
+    },
     "Pad": ("Pad", {"p": np.array([0, 1, 0, 2, 0, 0, 3, 0]), "c": np.array(0.1)}, {}),
     "Pad by reflection": ("Pad", {"p": np.array([0, 1, 0, 2, 0, 0, 3, 0])}, {"mode": "reflect"}),
     "Slice": ("Slice", {"b": np.array([4]), "e": np.array([-9]), "a": np.array([3]), "t": np.array([-2])}, {}),
@@ -187,15 +201,14 @@ def test_integers_beyond_32_bits(f64_gpu: Gpu) -> None:
     np.testing.assert_array_equal(found["w"], real.astype(np.int64))
 
 
-@pytest.mark.parametrize("op", ["RoiAlign", "ScatterND", "GridSample"])
+@pytest.mark.parametrize("op", ["RoiAlign", "GridSample"])
 def test_what_is_calculated_in_f32_is_refused(f64_gpu: Gpu, op: str) -> None:
     extra = {
         "RoiAlign": {"r": np.ones((1, 4)), "i": np.array([0])},
-        "ScatterND": {"i": np.array([[0]]), "u": np.ones((1, 1, 4, 4))},
         "GridSample": {"g": np.ones((1, 2, 2, 2))},
     }[op]
-    shape, attributes = [1, 1, 4, 4], {"reduction": "add"} if op == "ScatterND" else {}
-    proto = model([node(op, ["x", *extra], ["y"], **attributes)], {"x": (DOUBLE, shape)}, ["y"], extra)
+    shape = [1, 1, 4, 4]
+    proto = model([node(op, ["x", *extra], ["y"])], {"x": (DOUBLE, shape)}, ["y"], extra)
     with Network(proto) as network, pytest.raises(UnsupportedOp, match=f"{op}.*float64_as_f32"):
         network.run({"x": np.arange(math.prod(shape), dtype=np.float64).reshape(shape)})
 

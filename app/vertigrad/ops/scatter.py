@@ -24,6 +24,7 @@ from .elementwise import assign
 from .functions import equal, where
 from .gather import index_tensor, take
 from .pad import require_integers
+from .scatter_doubles import reduced_updates
 
 REDUCTIONS = ("none", "add", "mul", "min", "max")  # ONNX's names
 _with_old_names = renamed_arguments({"put": "none", "multiply": "mul"}, join="reduction")  # up to version 0.1
@@ -81,6 +82,8 @@ def scatter_nd(
         _check("scatter_nd", source, index, values, reduction)
         if values.shape != shape:
             raise ShapeError(f"scatter_nd: updates of shape {values.shape}; they must be {shape}")
+        if source.dtype is f64 and reduction != "none":
+            return _of_doubles(reduction, source, linear_indices(index, source.shape[:depth]), values, out)
         return _scatter(reduction, source, _vectors(index, source.shape, depth), values, out, unique_indices)
 
 
@@ -108,6 +111,8 @@ def scatter_elements(
             raise ShapeError(
                 f"scatter_elements: indices {index.shape} and updates {values.shape} do not fit x {source.shape}"
             )
+        if source.dtype is f64 and reduction != "none":
+            return _of_doubles(reduction, source, linear_indices(index, source.shape, at), values, out)
         return _scatter(reduction, source, _along_axis(index, source.shape, at), values, out, unique_indices)
 
 
@@ -170,8 +175,6 @@ def _check(name: str, x: Tensor, index: Tensor, values: Tensor, reduction: str) 
         raise DtypeError(f"{name}: updates of {values.dtype} for a tensor of {x.dtype}")
     if x.dtype is bool_ and reduction != "none":
         raise DtypeError(f"{name}: bools have no reduction {reduction!r}")
-    if x.dtype is f64 and reduction != "none":
-        raise DtypeError(f"{name}: f64 has no reduction {reduction!r}, since atomic operations are on 32 bits")
 
 
 class _Addresses(NamedTuple):
@@ -231,6 +234,17 @@ def _scatter(
         last = None if needs_no_order else _last(addresses)
         _launch(reduction, values, addresses, out, values.size, last)
     return out
+
+
+def _of_doubles(reduction: str, x: Tensor, targets: Tensor, values: Tensor, out: Tensor | None) -> Tensor:
+    """f64 with a reduction: what has one target is put together before it is written."""
+    if not values.size or not x.size:
+        return assign(launch.prepare_output("scatter", x.shape, x.dtype, out), x)
+    flat = targets.reshape(-1)
+    updates = values.contiguous().reshape(flat.size, -1)
+    rows = x.contiguous().reshape(-1, updates.shape[1])
+    target, totals = reduced_updates(reduction, rows, flat, updates)
+    return launch.deliver("scatter", scatter_nd(rows, target[:, None], totals).reshape(*x.shape), out)
 
 
 def _last(addresses: _Addresses) -> Tensor:
