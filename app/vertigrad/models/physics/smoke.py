@@ -18,6 +18,7 @@ from ..parts import Parts
 from ..reference import smoke as smoke_reference
 from ..reference.obstacle import Obstacles
 from .grid_inputs import obstacle_input
+from .smoke_budget import BUDGET_DIAGNOSTICS, BUDGET_LIMITS, advection_error
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
 
@@ -34,6 +35,9 @@ class Smoke(FixedStepModel):
     their integrals. Air moves `MOST_COURANT` cells per step at most. The pressure is solved by a fixed number of
     multigrid cycles with a warm start. All kernels gather: the same seed gives the same bits on one GPU. The drag tool
     stirs the air, the emit tool adds smoke. With `combustion_rate` the density is fuel that burns where it is hot.
+
+    Energy is not judged: buoyancy, the jet and vorticity confinement add some in each step, by amounts that are not
+    measured. What advection does not conserve of smoke and heat is, by `advection_error`.
     """
 
     Params = Params
@@ -43,11 +47,12 @@ class Smoke(FixedStepModel):
     }
     gestures = frozenset({Gesture.DRAG, Gesture.EMIT})
     max_steps = 8
-    saved = ("faces", "matter", "velocity", "pressure", "tracers", "color", "ball")
+    saved = ("faces", "matter", "velocity", "pressure", "tracers", "color", "ball", "totals")
     scalars = ("turn",)
     limits: Mapping[str, Limit] = {
         "cfl": Limit(5.0, "advection crosses too many cells per step: lower time_step, or fewer cells"),
         "divergence": Limit(0.02, "the pressure has not converged: raise cycles"),
+        **BUDGET_LIMITS,
     }
     diagnostic_specs: ClassVar[Mapping[str, DiagnosticSpec]] = {
         "cfl": DiagnosticSpec("distance the fastest air moves per step, in cells"),
@@ -55,6 +60,7 @@ class Smoke(FixedStepModel):
         "mass": DiagnosticSpec("integral of the smoke density", "m³"),
         "warmth": DiagnosticSpec("integral of the temperature above the surroundings", "K m³"),
         "energy": DiagnosticSpec("kinetic energy of air with 1.2 kg/m³", "J"),
+        **BUDGET_DIAGNOSTICS,
     }
 
     @classmethod
@@ -97,6 +103,7 @@ class Smoke(FixedStepModel):
             "mass": ops.sum(self._views["density"]) * volume,
             "warmth": ops.sum(self._views["temperature"]) * volume,
             "energy": ops.sum_square(self._velocity) * (0.5 * AIR * volume),
+            "advection_error": advection_error(self._totals, math.prod(self._size), self._params),
         }
 
     def compare_with_reference(self) -> list[Comparison]:
@@ -120,7 +127,7 @@ class Smoke(FixedStepModel):
 
     def reset(self) -> None:
         self._clock.remainder, self._turn = 0.0, 0
-        for tensor in (self._faces, self._matter, self._velocity, self._pressure.pressure, self._tracers):
+        for tensor in (self._faces, self._matter, self._velocity, self._pressure.pressure, self._tracers, self._totals):
             ops.assign(tensor, 0.0)
         self._walls.replay(**self._fields())
         self._drift.replay(**self._fields())
