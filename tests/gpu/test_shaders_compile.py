@@ -355,7 +355,8 @@ SHADERS: dict[str, list[Defines]] = {
     "ops/pool.wgsl": [
         *choices(X=["f32", "f16"], OUT=["f32"], VALUE=["f32"], KIND=["max", "mean", "lp"], INDICES=[False], UNROLL=[1]),
         *choices(X=["u8"], OUT=["u8"], VALUE=["u32"], KIND=["max"], INDICES=[False, True], UNROLL=[1, 16]),
-        *choices(X=["f64"], OUT=["f64"], VALUE=["f64"], KIND=["max", "mean", "lp"], INDICES=[False], UNROLL=[1, 16]),
+        *choices(X=["f64"], OUT=["f64"], VALUE=["f64"], KIND=["mean", "lp"], INDICES=[False], UNROLL=[1, 16]),
+        *choices(X=["f64"], OUT=["f64"], VALUE=["f64"], KIND=["max"], INDICES=[False, True], UNROLL=[1]),
     ],
     "ops/softmax.wgsl": [
         {"X": "f32", "OUT": out, "COLUMNS": columns, "ROWS": rows, "KIND": kind, "ALONG": rows == 256, "EACH": each}

@@ -144,6 +144,7 @@ OPERATORS: dict[str, tuple[str, dict[str, np.ndarray], dict[str, Any]]] = {
     "Expand": ("Expand", {"r": np.array([3, 1, 1, 1, 1])}, {}),
     "DepthToSpace": ("DepthToSpace", {}, {"blocksize": 2}),
     "Einsum": ("Einsum", weights(w=(5, 3)), {"equation": "abcd,de->bce"}),
+    "Add to a constant": ("Add", {"c": np.full((4, 1, 1), 0.1)}, {}),
     "Clip": ("Clip", {"low": np.array(0.3), "high": np.array(0.4)}, {}),
     "PRelu": ("PRelu", {"w": np.array([[[0.3]]])}, {}),
 }
@@ -286,3 +287,37 @@ def test_attention_as_one_node(f64_gpu: Gpu) -> None:
         found = network.run({"q": q})["y"]
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_tensors_of_one_number(f64_gpu: Gpu) -> None:
+    fill = onnx.numpy_helper.from_array(np.array([0.1]))
+    nodes = [node("Shape", ["x"], ["s"]), node("ConstantOfShape", ["s"], ["y"], value=fill)]
+    proto = model(nodes, {"x": ["n"]}, {"y": (DOUBLE, ["n"])})
+    with Network(proto) as network:
+        np.testing.assert_array_equal(network.run({"x": np.zeros(300, np.float32)})["y"], np.full(300, 0.1))
+
+
+def test_a_pool_gives_the_indices(f64_gpu: Gpu) -> None:
+    x = X + 2.0**-40 * np.random.default_rng(1).normal(size=X.shape)
+    proto = model([node("MaxPool", ["x"], ["y", "at"], kernel_shape=[3, 2])], {"x": (DOUBLE, x.shape)}, ["y", "at"])
+    with Network(proto) as network:
+        found = network.run({"x": x})
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 2), (2, 3))
+    np.testing.assert_array_equal(found["y"], windows.max((4, 5)))
+    np.testing.assert_array_equal(x.reshape(-1)[found["at"]], found["y"])
+
+
+def test_a_normalization_gives_its_statistics(f64_gpu: Gpu) -> None:
+    """They are float32, by the attribute `stash_type`."""
+    proto = model(
+        [node("LayerNormalization", ["x", "a"], ["y", "mean", "inverse"], axis=2)],
+        {"x": (DOUBLE, X.shape)},
+        ["y", "mean", "inverse"],
+        weights(a=(6, 5)),
+    )
+    expected = ReferenceEvaluator(proto).run(None, {"x": X})
+    with Network(proto) as network:
+        found = list(network.run({"x": X}).values())
+    assert [array.dtype for array in found] == [np.float64, np.float32, np.float32]
+    for ours, theirs, close in zip(found, expected, (1e-12, 1e-6, 1e-6), strict=True):  # type: ignore[arg-type]
+        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)

@@ -107,6 +107,15 @@ def test_f64_is_not_narrowed_but_by_a_cast_of_the_network(f64_gpu: Gpu) -> None:
                 attempt()
 
 
+def test_numbers_keep_their_digits(f64_gpu: Gpu) -> None:
+    with from_doubles(np.array([1.0, 2.0])) as x:
+        assert error(ops.full(3, 0.1, x.dtype).numpy(), np.full(3, 0.1)) == 0.0
+        assert error((x * 0.1 + 1e-12).numpy(), np.array([1.0, 2.0]) * 0.1 + 1e-12) < 1e-15
+        assert error(ops.where(x > 1.5, 0.1, x).numpy(), np.array([1.0, 0.1])) == 0.0
+        x[0] = 0.3
+        assert error(x.numpy(), np.array([0.3, 2.0])) == 0.0
+
+
 def test_arrays_of_users_are_refused_as_before(gpu: Gpu) -> None:
     with pytest.raises(DtypeError, match=r"\.astype\(numpy\.float32\)"):
         Tensor.from_numpy(np.zeros(3))

@@ -13,7 +13,7 @@ from typing import Any
 from .. import resources
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel, gpu
-from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, f32, u8
+from ..tensor import DType, Tensor, broadcast_shapes, dtype_of, f16, f32, f64, u8
 from ..tensor.dtype import check_value
 from ..tensor.operators import call
 from . import launch
@@ -87,6 +87,8 @@ def assign(target: Tensor, value: Any) -> Tensor:
     """
     if launch.is_number(value):
         check_value(value, target.dtype)
+        if target.dtype is f64:  # a number by itself would be f32
+            return evaluate(Expression("assign", (value,), "a_", f64, f64), target)
     return elementwise("assign", value, out=target)
 
 

@@ -6,6 +6,7 @@ Axes are (N, C, ...) where channels are spoken of.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
@@ -13,6 +14,7 @@ from ..tensor import Tensor, f32, f64
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
+from .doubles import narrowing
 from .elementwise import assign, fused
 from .functions import absolute, divide, maximum, power, sqrt, square
 from .reduce import Axes, mean
@@ -238,7 +240,7 @@ def _rows(
     if not x.size:
         return out
     if x.dtype is f64:
-        return _rows_of_doubles(x, count, scale, shift, epsilon, out, centered, period, row_step, run)
+        return _rows_of_doubles(x, count, scale, shift, epsilon, out, centered, period, row_step, run, statistics)
     packed = out if out.is_contiguous else Tensor.empty(out.shape, out.dtype, temporary=True)
     mean, inverse = statistics or (None, None)
     tensors = {"mean": mean, "inverse": inverse, "scale": scale, "shift": shift, "x": x}
@@ -282,18 +284,23 @@ def _rows_of_doubles(
     period: int,
     row_step: int,
     run: int,
+    statistics: list[Tensor | None] | None,
 ) -> Tensor:
     """As the kernel has it, put together from reductions and elementwise operations, which know f64."""
     rows, wide = x.contiguous().reshape(-1, period, count // run, run), (period if row_step else 1, count // run, 1)
     factor = 1 if scale is None else scale.contiguous().reshape(*wide)
     term = 0 if shift is None else shift.contiguous().reshape(*wide)
-    middle = mean(rows, (2, 3), True) if centered else 0
+    middle: Any = mean(rows, (2, 3), True) if centered else 0
     with (
         fused(lambda v, m: v - m, rows, middle) as moved,
         square(moved) as squares,
         mean(squares, (2, 3), True) as variance,
     ):
         result = fused(lambda v, n, s, t: v / sqrt(n + epsilon) * s + t, moved, variance, factor, term)
+        for found, stored in zip((middle, 1 / sqrt(variance + epsilon)), statistics or (), strict=False):
+            if stored is not None:
+                with narrowing():  # they are f32, whatever x is
+                    assign(stored, found.reshape(*stored.shape))
     return assign(out, result.reshape(*x.shape))
 
 
