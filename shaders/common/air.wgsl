@@ -83,6 +83,7 @@ struct Params {
     count: u32,                // tracers
     field_size: vec3u,         // cells of the signed distances
     obstacle_lag: f32,         // seconds that a placed obstacle is before its placement
+    gravity: f32,              // of bodies [m/s²]
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -45,11 +45,15 @@ fn add_up(lane: u32) {
 // velocity of the wall: xx, zz, and by turning; xz, and x and z by turning.
 @compute @workgroup_size(128)
 fn load(
-    @builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_workgroups: vec3u,
+    @builtin(workgroup_id) workgroup: vec3u, @builtin(num_workgroups) num_workgroups: vec3u,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let thread = linear_index(id, num_workgroups, 128u);
+    let group = workgroup.y * num_workgroups.x + workgroup.x;
     let cells = params.rows * params.columns;
+    if 128u * group >= cells {
+        return;
+    }
+    let thread = 128u * group + lane;
     let exists = thread < cells;
     let cell = min(thread, cells - 1u);
     let row = i32(cell / params.columns);
@@ -96,7 +100,7 @@ fn load(
         meets = atomicLoad(&touched);
     }
     let all_met = workgroupUniformLoad(&meets);
-    let first = 3u * ${OBSTACLES}u * (thread / 128u);
+    let first = 3u * ${OBSTACLES}u * group;
     if lane < ${OBSTACLES}u && (all_met & (1u << lane)) == 0u {
         //% for part in range(3)
         sums[first + 3u * lane + ${part}u] = vec4f(0.0);

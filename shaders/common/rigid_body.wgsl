@@ -67,13 +67,13 @@ fn add_loads(group: u32, lane: u32, which: u32, load: vec4f, at: vec3f) {
     const PARTS = ${8 if obstacles <= 16 else 4}u;
     let mine = lane % ${obstacles}u;
     let part = lane / ${obstacles}u;
-    let center = ${answers}[5u * mine + 4u].xyz;
+    let pivot = ${answers}[5u * mine + 4u].xyz;
     var force = vec4f(0.0);
     var torque = vec3f(0.0);
     for (var k = part; k < select(0u, ${workgroup}u, part < PARTS); k += PARTS) {
         if load_arms[k].w == f32(mine) {
             force += loads[k];
-            torque += cross(load_arms[k].xyz - center, loads[k].xyz);
+            torque += cross(load_arms[k].xyz - pivot, loads[k].xyz);
         }
     }
     workgroupBarrier();

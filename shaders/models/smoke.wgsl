@@ -2,8 +2,8 @@
 // (models/smoke_pressure.wgsl).
 // In and out: as in common/air.wgsl; tracers: points carried along, and their age [s]; ball: the sphere's middle and radius,
 // for whom draws it. Scratch: spin, curl of the velocity and its length; swirl, acceleration by vorticity confinement.
-// In: OBSTACLE, "grid" of signed distances, "placed" by the model obstacle, or "". The equations and their sources are in the reference,
-//     app/vertigrad/models/reference/smoke.py.
+// In: OBSTACLE, "grid" of signed distances, "placed" by the model obstacle, or ""; OBSTACLES, the number of these where the
+//     air moves bodies, else 0. The equations and their sources are in the reference, app/vertigrad/models/reference/smoke.py.
 //% import "common/field.wgsl" as field
 //% import "common/obstacle.wgsl" as obstacles
 //% import "common/air.wgsl" as air with context
@@ -21,6 +21,11 @@
 @group(0) @binding(17) var<storage, read_write> out_solid: array<u32>;
 @group(0) @binding(18) var<storage, read_write> tracers: array<vec4f>;
 @group(0) @binding(19) var<storage, read_write> ball: array<vec4f>;
+//% if OBSTACLES
+@group(0) @binding(20) var<storage, read> blocks: array<u32>;           // where the blocks of obstacles begin
+@group(0) @binding(21) var<storage, read> answers: array<vec4f>;        // see common/rigid_body.wgsl
+@group(0) @binding(22) var<storage, read_write> sums: array<vec4f>;
+//% endif
 
 //% if OBSTACLE == "placed"
 ${obstacles.functions("obstacle")}
@@ -207,6 +212,10 @@ ${air.kernel("project")}
     out_faces[i] = value;
 }
 
+//% if OBSTACLES
+//% include "common/smoke_bodies.wgsl"
+
+//% endif
 // Whether a face is within an obstacle: solid on both sides.
 fn is_buried(face: vec3i, axis: i32) -> bool {
     let below = face - NEXT[axis];

@@ -610,7 +610,8 @@ SHADERS: dict[str, list[Defines]] = {
     ],
     "models/flow.wgsl": [{}],
     "models/flock.wgsl": choices(GRID_WRAPS=[False], PERIODIC=[False, True]),
-    "models/smoke.wgsl": choices(OBSTACLE=["", "grid", "placed"]),
+    "models/smoke.wgsl": choices(OBSTACLE=["", "grid", "placed"], OBSTACLES=[0], AIR=[1.2])
+    + choices(OBSTACLE=["placed"], OBSTACLES=[2], AIR=[1.2]),
     "models/smoke_advect.wgsl": [{}],
     "models/smoke_pressure.wgsl": choices(LAST_SWEEPS=[1, 32]),
     "models/sdf_surface.wgsl": [{}],

@@ -68,7 +68,7 @@ class Grid(NamedTuple):
         return np.array([[[-x, y, -z], [x, y, -z]], [[-x, y, z], [x, y, z]]], np.float32)
 
     @property
-    def box(self) -> dict[str, tuple[float, float, float]]:
+    def box(self) -> dict[str, Any]:
         """Its lowest and highest corner between the walls [m]."""
         x, y, z = (n * self.cell for n in self.cells)
         return {"low": (-0.5 * x, 0.0, -0.5 * z), "high": (0.5 * x, y, 0.5 * z)}

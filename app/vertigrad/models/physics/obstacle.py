@@ -65,7 +65,7 @@ class Obstacle(NamedTensorsModel):
     Connect its output `obstacle` to the input `obstacle` of fluid, mpm, cloth, smoke and lattice_boltzmann: all have it
     at the same place, lattice_boltzmann its section at y = 0. It has the velocity and the angular velocity with which
     its placement changed in the last step, so a moved obstacle pushes; a jump faster than 50 m/s moves nothing along.
-    With a density, fluid, mpm, cloth and lattice_boltzmann move it as a rigid body; their outputs have where it is.
+    With a density they move it as a rigid body, and their outputs have where it is.
     Samples of grids are on the faces of their box; heights are meters above its center, and all below them is solid.
     """
 

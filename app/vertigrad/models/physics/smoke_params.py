@@ -87,6 +87,9 @@ class Params(params.Params):
     )
     jet: float = amount(0.4, "minimum upward speed in the source", max=50.0, slider_max=4.0, unit="m/s")
     jitter: float = amount(0.3, "random motion of the source, relative to its radius", max=10.0, slider_max=1.0)
+    gravity: float = number(
+        9.81, min=0.0, max=100.0, slider_max=20.0, unit="m/s²", doc="gravity of the bodies that the air moves"
+    )
     ball_center: tuple[float, ...] = vector(
         (0.0, 0.85, 0.0), unit="m", gizmo="position", doc="center of a sphere obstacle"
     )
@@ -142,7 +145,7 @@ def uniforms(params: Params, seed: int, turn: int, tool: Interaction) -> dict[st
         "stream": stream_words("tracers"),
         "life": params.lifetime,
         "count": params.tracers,
-        **parameters(params, "source_radius", "jet", "weight", "buoyancy", "confinement"),
+        **parameters(params, "source_radius", "jet", "weight", "buoyancy", "confinement", "gravity"),
         **_tool_uniforms(tool, time_step),
     }
 
