@@ -246,7 +246,27 @@ def embedding() -> Fused:
 
 
 LEFT = np.array([[1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 0]], np.int32)
+
+
+def tokens(*numbers: int) -> np.ndarray:
+    return np.array(numbers, np.int64)
+
+
+def bifurcation(source: np.ndarray, current: np.ndarray, index: int, *predicted: int, **sizes: int) -> Fused:
+    inputs = [source, current, tokens(index), *([tokens(*predicted)] if predicted else [])]
+    return Fused("BifurcationDetector", inputs, sizes, (0, 1))
+
+
+SOURCE = tokens(1, 5, 3, 4, 2, 5, 3)
 CASES = [
+    bifurcation(SOURCE, tokens(9), 0, 1, 5, 3, 4, 2, 5, 3, 7),
+    bifurcation(SOURCE, tokens(9), 1, 5, 3, 4, 2, 5, 3, 4),
+    bifurcation(SOURCE, tokens(9, 8), 2, 3, 2, 2, 2, 5, 3),
+    bifurcation(SOURCE, tokens(4, 2), 7, 5),
+    bifurcation(SOURCE, tokens(5, 3), 1),
+    bifurcation(SOURCE, tokens(2, 5, 3), 1),
+    bifurcation(SOURCE, tokens(2, 5, 3), 1, max_ngram_size=2),
+    bifurcation(SOURCE, tokens(9, 4), 1, min_ngram_size=2),
     group_query(5, 0, 5),
     group_query(5, 0, 5, packed=True, scale=0.3),
     group_query(1, 6, 7, do_rotary=1),
@@ -386,6 +406,8 @@ WITHOUT_KERNEL_ON_CPU = {
     "BiasSplitGelu",
     "GroupNorm",
     "SkipGroupNorm",
+    "RelativePositionBias",
+    "GatedRelativePositionBias",
 }  # of the reference
 
 
@@ -439,6 +461,39 @@ def test_group_norm_as_its_documentation_says(gpu: Gpu, skip: str, last: int) ->
     np.testing.assert_allclose(found["y0"], laid_out(expected), atol=1e-5)
     if skip:
         np.testing.assert_allclose(found["y1"], laid_out(total), atol=1e-6)
+
+
+def t5_bucket(distance: int, count: int, most: int, both: bool) -> int:
+    """As the program of T5's authors has it; `distance` is that of the key from the query."""
+    first = count // 2 if both and distance > 0 else 0
+    count, distance = (count // 2, abs(distance)) if both else (count, max(-distance, 0))
+    exact = count // 2
+    if distance < exact:
+        return first + distance
+    grown = np.log(np.float32(distance / exact)) / np.log(np.float32(most / exact)) * (count - exact)
+    return first + min(exact + int(grown), count - 1)
+
+
+@pytest.mark.parametrize(("both", "buckets", "most"), [(0, 8, 20), (1, 8, 20), (1, 32, 128), (0, 32, 128)])
+def test_bias_of_relative_positions_as_in_t5(gpu: Gpu, both: int, buckets: int, most: int) -> None:
+    """The reference has a kernel of it for other processors only; its table is stored column after column."""
+    table, length = reals(3, buckets), np.array([150])
+    inputs = [table.reshape(buckets, 3), length, length]
+    expected = np.array([[t5_bucket(k - q, buckets, most, bool(both)) for k in range(150)] for q in range(150)])
+    case = Fused("RelativePositionBias", inputs, {"max_distance": most, "is_bidirectional": both})
+    with Network(case.model([np.zeros((1, 3, 150, 150), np.float32)])) as network:
+        np.testing.assert_array_equal(network.run(case.feeds())["y0"][0], table[:, expected])
+
+
+def test_gated_bias_of_relative_positions_as_its_documentation_says(gpu: Gpu) -> None:
+    x, shift, distances = reals(2, 5, 12), reals(12, seed=1), reals(1, 3, 5, 5, seed=2)
+    weight, bias, factor = reals(4, 8, seed=3), reals(8, seed=4), reals(1, 3, 1, 1, seed=5)
+    query = (x + shift).reshape(2, 5, 3, 4).transpose(0, 2, 1, 3).astype(float)
+    gates = 1 / (1 + np.exp(-(query @ weight + bias).reshape(2, 3, 5, 2, 4).sum(-1)))
+    expected = (gates[..., :1] * (gates[..., 1:] * factor - 1) + 2) * distances
+    case = Fused("GatedRelativePositionBias", [x, shift, distances, weight, bias, factor], {"num_heads": 3})
+    with Network(case.model([expected.astype(np.float32)])) as network:
+        np.testing.assert_allclose(network.run(case.feeds())["y0"], expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [0, 1])

@@ -6,6 +6,7 @@ Their attributes and inputs are those of onnxruntime's documentation, docs/Contr
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ...errors import InputError
 from ...tensor import Tensor, f32
 from ..node import Node, Refused
 from ..registry import lowers
-from ..values import Value
+from ..values import Value, constant
 from .convolutions import window
 from .microsoft_attention import DOMAIN
 from .moving import triangle
@@ -139,3 +140,25 @@ def n_gram_repeat_block(node: Node) -> Value:
     limits = ops.where(repeats, -math.inf, math.inf)
     next_tokens = ids[:, size - 1 :].contiguous()
     return node.result(ops.scatter_elements(scores, next_tokens, limits, 1, "min"), node.elem(1))
+
+
+@lowers("BifurcationDetector", domain=DOMAIN)
+def bifurcation_detector(node: Node) -> list[Value]:
+    """Tokens that are predicted to go on like a source from some index on, up to the first that does not; and the index
+    in the source after the only run of tokens that is also their end, −1 if there is none. All of it is on the host.
+    """
+    source, tokens, index = node.ints(0), node.ints(1), node.ints(2)[0]
+    least, most = node.attribute("min_ngram_size", 1), node.attribute("max_ngram_size", 3)
+    if node.has(3):
+        predicted, expected = node.ints(3), source[max(index, 0) :]
+        if not 0 <= index <= len(source) or len(predicted) != len(expected) + 1:
+            what = f"{len(predicted)} predicted tokens after index {index} of {len(source)}"
+            raise InputError(f"{node}: {what}; there must be one more than the source has from there on")
+        others = (number for number, token in enumerate(expected) if token != predicted[number])
+        tokens = tokens + predicted[: next(others, len(expected)) + 1]
+    after = -1
+    for size in range(least, min(most, len(tokens)) + 1):
+        ends = [end for end in range(size, len(source) + 1) if source[end - size : end] == tokens[-size:]]
+        after = ends[0] if len(ends) == 1 else after
+    results = (np.array(tokens, np.int64), np.array([after], np.int64))
+    return [replace(constant(array), sources=node.sources) for array in results]
