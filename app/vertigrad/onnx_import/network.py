@@ -219,7 +219,8 @@ class Network(Closing):
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs for these inputs; waits for the GPU. Sequences are lists, an optional without a value is None.
 
-        Raises as `program`, and `InputError` for numbers that pass 32 bits within the network.
+        Raises as `program`, and `InputError` for numbers that pass 32 bits within the network, and for indices that are
+        out of range.
         """
         return self._recorded.run(self._checked(inputs))
 

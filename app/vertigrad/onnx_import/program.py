@@ -158,7 +158,8 @@ class Program:
     def read(self) -> dict[str, Any]:
         """The outputs as arrays, in the types that the graph declares; waits for the GPU.
 
-        Raises `Beyond32Bits` if a number exceeded 32 bits, so that the outputs differ from those of ONNX.
+        Raises `Beyond32Bits` if a number exceeded 32 bits, so that the outputs differ from those of ONNX. A program of
+        `Network.program` raises `InputError` if an index is out of range.
         """
         for guard in self._guards:
             guard.require_within(self.source)

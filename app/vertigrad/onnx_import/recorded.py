@@ -80,7 +80,13 @@ class Recorded(Closing):
                 return program
             try:
                 recording = Recording(
-                    self._loaded, feeds, known=self._known, wide=self.wide, can_read=True, most_small=SMALL_INTEGER
+                    self._loaded,
+                    feeds,
+                    known=self._known,
+                    wide=self.wide,
+                    can_read=True,
+                    most_small=SMALL_INTEGER,
+                    checks_indices=True,
                 )
                 program = recording.program()
             except DataDependent as needed:

@@ -51,8 +51,8 @@ class Recording:
     `tensors` are read by the program, where `feeds` gives their shapes. Inputs in `constants` never change, those in
     `known` do, but the program holds for their numbers alone. With `can_read`, shapes may depend on what `feeds` makes
     on the GPU. Where they depend on inputs of up to `most_small` elements alone, `DataDependent` is raised instead of
-    reading: these are to be known. `wide` are inputs and casts that are pairs of words. The others are as in
-    `Network.bind`.
+    reading: these are to be known. `wide` are inputs and casts that are pairs of words. With `checks_indices`,
+    outputs are read only if indices that the GPU has were in range. The others are as in `Network.bind`.
     """
 
     loaded: Loaded
@@ -68,6 +68,7 @@ class Recording:
     leaf: str = ""
     most_held: int = 0
     ablated: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    checks_indices: bool = False
     created: dict[str, Tensor] = field(default_factory=dict, init=False)  # inputs that are uploaded
 
     def program(self) -> Program:
@@ -83,9 +84,8 @@ class Recording:
         axes = self._unit_axes() if loaded.masked or self.most_held else None
         held = HeldTensors(self.most_held)
         inspected = Inspected(loaded.masked, loaded.nested, self.probe, held, axes, self.ablated)
-        trace = Trace(
-            loaded.source, loaded.versions, stages, loaded.folder, small, inspected, not has_gradient, self.leaf, wide
-        )
+        graph = loaded.source, loaded.versions, stages, loaded.folder
+        trace = Trace(*graph, small, inspected, not has_gradient, self.leaf, wide, self.checks_indices)
         try:
             outputs = self._traced(trace)
         except BaseException:

@@ -20,6 +20,7 @@ from ..tensor import Tensor, f16, f32, f64
 from ..tensor.doubles import on_gpu
 from . import fold
 from .graph import domain_of, subgraphs
+from .guards import AnyGuard, guard_indices
 from .inspected import Element, Inspected
 from .narrow import rounded
 from .node import DataDependent, Node, Refused, Wide, lowered, storage_of
@@ -34,7 +35,6 @@ from .values import (
     BFLOAT16,
     EXACT,
     STORAGE,
-    Guard,
     Value,
     constant,
     from_storage,
@@ -58,6 +58,7 @@ class Trace:
     `stages`. Numbers of the inputs in `small` are made constants, not read, where shapes depend on them. `inspected` is
     what is needed of the inside. `leaf`, a tensor that nodes of the outermost graph compute or a weight, requires a
     gradient: backward passes end there. It is then `leaf_tensor`. Casts named in `wide` give pairs of words.
+    With `checks_indices` the program knows whether indices of the GPU were out of range.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Trace:
         defers: bool = True,
         leaf: str = "",
         wide: frozenset[str] = frozenset(),
+        checks_indices: bool = False,
     ):
         self.source = source
         self.name = Path(source).name
@@ -79,6 +81,7 @@ class Trace:
         self.inspected = inspected or Inspected()
         self.leaf = leaf
         self.wide = wide
+        self.checks_indices = checks_indices
         self.leaf_tensor: Tensor | None = None
         self.defers = defers  # whether elementwise nodes are put into the kernels of those after them
         self.nodes: list[str] = []  # for each dispatch of the plans, the node that it was recorded for
@@ -88,7 +91,7 @@ class Trace:
         self.refused: list[str] = []
         self.range_checked: frozenset[str] = frozenset()
         self.constants: list[Tensor] = []
-        self.guards: list[Guard] = []
+        self.guards: list[AnyGuard] = []
         self.nested: dict[str, Value] = {}  # what is inspected in sequences, branches and loops: of those the last turn
         self.sequences: dict[str, Sequence[Element]] = {}
         self._steps = 0
@@ -309,6 +312,8 @@ class Trace:
         folded = self._folded(node)
         if folded is not None:
             return folded
+        if self.checks_indices:
+            guard_indices(node)
         lowering = LOWERINGS.get((node.domain, node.op))
         if lowering is None or not is_lowered(node.proto):
             raise Refused("no such operator here" if lowering is None else "a form of it that is not supported")

@@ -1,7 +1,6 @@
 """What onnxruntime rejects in a node's constants and attributes is an error here too, and not some number.
 
-Only what is known while the network is recorded is checked: an index that the GPU computes gives NaN where it is out of
-range.
+Only what is known while the network is recorded is checked; `guards` has what is known when outputs are read.
 """
 
 from __future__ import annotations
@@ -27,30 +26,47 @@ def require_valid(node: Node) -> None:
 # indices ----------------------------------------------------------------------------------------------------------
 
 
+INDEXED = ("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherND", "ScatterND")  # by their input 1
+
+
+def indexed_axes(node: Node) -> Sequence[int]:
+    """The axes of the first input of an operator in `INDEXED` along which its indices count; the last axis of those of
+    `GatherND` and `ScatterND` has one for each of the first axes of the data, after those of the batch.
+    """
+    rank = len(node.shape_of(0))
+    if not node.op.endswith("ND"):
+        return [node.peek("axis", 0) % max(rank, 1)]
+    first, shape = node.peek("batch_dims", 0), node.shape_of(1)
+    return range(first, first + shape[-1]) if shape else ()
+
+
 def _along_axis(node: Node) -> None:
-    axis, sizes = node.peek("axis", 0), node.shape_of(0)
-    _require_axes(node, [axis], len(sizes), "axis")
-    _require_indices(node, _known(node, 1), [sizes[axis]], [axis % len(sizes)])
+    _require_axes(node, [node.peek("axis", 0)], len(node.shape_of(0)), "axis")
+    _require_indices(node)
 
 
 def _along_first_axes(node: Node) -> None:
-    """The last axis of the indices has one for each of the first axes of the data, after those of the batch."""
-    sizes, first, indices = node.shape_of(0), node.peek("batch_dims", 0), _known(node, 1)
-    if indices is not None and indices.ndim:
-        count = indices.shape[-1]
-        if first + count > len(sizes):
-            raise _error(node, f"{count} indices each for a tensor of {len(sizes)} axes", 1)
-        _require_indices(node, indices, sizes[first : first + count], range(first, first + count))
+    axes, rank = indexed_axes(node), len(node.shape_of(0))
+    if len(axes) and axes[-1] >= rank and _known(node, 1) is not None:
+        raise _error(node, f"{len(axes)} indices each for a tensor of {rank} axes", 1)
+    _require_indices(node)
 
 
-def _require_indices(node: Node, indices: np.ndarray | None, sizes: Sequence[int], axes: Sequence[int]) -> None:
+def _require_indices(node: Node) -> None:
+    indices, axes = _known(node, 1), indexed_axes(node)
     if indices is None or not indices.size:
         return
-    for row, size, axis in zip(indices.reshape(-1, len(sizes)).T, sizes, axes, strict=True):
+    for row, axis in zip(indices.reshape(-1, len(axes)).T, axes, strict=True):
+        size = node.shape_of(0)[axis]
         wrong = row[(row < -size) | (row >= size)]
         if wrong.size:
-            what = f"from {-size} to {size - 1}" if size else "none: it is empty"
-            raise _error(node, f"index {wrong[0]} along axis {axis} of size {size}; valid are {what}", 1)
+            raise _error(node, index_error(wrong[0], axis, size), 1)
+
+
+def index_error(index: int, axis: int, size: int) -> str:
+    """What is wrong with an index that is out of range."""
+    valid = f"from {-size} to {size - 1}" if size else "none: it is empty"
+    return f"index {index} along axis {axis} of size {size}; valid are {valid}"
 
 
 # axes -------------------------------------------------------------------------------------------------------------

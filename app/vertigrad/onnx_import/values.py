@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -84,26 +84,6 @@ class Value:
                 return known.shape
         assert self.sizes is not None, "a sequence has no shape"
         return self.sizes
-
-
-class Guard(NamedTuple):
-    """What a node reads must be from `low` to `high` for its result to fit 32 bits; `ends`: its least and greatest."""
-
-    node: str
-    low: int
-    high: int
-    ends: tuple[Tensor, Tensor]
-
-    def require_within(self, source: str) -> None:
-        """Raise `Beyond32Bits` if a number is outside. Waits for the GPU."""
-        least, greatest = (end.numpy().item() for end in self.ends)
-        if least < self.low or greatest > self.high:
-            found = least if least < self.low else greatest
-            bits = 32 if self.high < 1 << 32 else 64
-            raise Beyond32Bits(
-                f"{source}: {self.node}: {found:,} does not fit the {bits} bits that its result has on the GPU",
-                frozenset((self.node,)),
-            )
 
 
 def constant(array: np.ndarray, elem: int | None = None) -> Value:

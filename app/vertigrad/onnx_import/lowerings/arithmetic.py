@@ -12,10 +12,11 @@ from onnx import TensorProto
 from ... import ops
 from ...ops.doubles import narrowing
 from ...tensor import Tensor, bool_, f32, i32
+from ..guards import Guard
 from ..narrow import bits_of, decoded, encoded, of_bits
 from ..node import Node, Refused, Wide, storage_of
 from ..registry import lowers, lowers_to
-from ..values import CODES, INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Guard, Value, type_name
+from ..values import CODES, INTEGERS, SIGNED, STORAGE, UNSIGNED, WIDE, WORD, Value, type_name
 
 _SAME_NAME = (  # as in `ops`
     *("Sqrt", "Exp", "Log", "Erf", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Tanh", "Floor", "Ceil", "Round"),

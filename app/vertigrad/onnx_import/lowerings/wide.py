@@ -16,9 +16,10 @@ from ... import ops
 from ...ops import Expression, words
 from ...ops.words import Words
 from ...tensor import Tensor, bool_, f32, f64, i32, u32
+from ..guards import Guard
 from ..node import Node, Refused, Wide, lowered, storage_of
 from ..registry import LOWERINGS, Result, lowers_wide
-from ..values import CODES, INTEGERS, LIMIT, STORAGE, WIDE, WORD, Guard, Value
+from ..values import CODES, INTEGERS, LIMIT, STORAGE, WIDE, WORD, Value
 from .arithmetic import wrapped
 
 
