@@ -18,7 +18,7 @@ from vertigrad.models.interaction import Gesture, Interaction
 from vertigrad.models.physics.mpm import Mpm, Params
 from vertigrad.models.physics.mpm_bodies import MATERIALS, bodies, filled
 from vertigrad.models.physics.mpm_grid import Grid
-from vertigrad.models.physics.mpm_matter import lame
+from vertigrad.models.physics.mpm_matter import lame, slowest_wave_step
 from vertigrad.models.reference import mpm as mpm_reference
 from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
@@ -263,6 +263,27 @@ def test_water_at_rest_keeps_its_volume(make: Make) -> None:
     pressed = 0.5 * 1000.0 * 9.81 * depth / 5e4 * depth / 2.0  # K dV/V = rho g h, in the mean over the depth
     after = model.outputs()["position"].numpy()[:, 1].mean()
     assert before - after == pytest.approx(pressed, abs=0.2 * cell)
+
+
+def test_a_fall_breaks_soft_snow_and_not_real_snow(make: Make) -> None:
+    """A ball by the presets of the scene. The step that follows from its waves drops no time there."""
+    scene = load(resources.path("scenes", "mpm.toml"))
+    ball = {"snow": "ball", "snow_center": (0.0, 0.35, 0.0), "snow_size": (0.4, 0.4, 0.4)}
+    heights, longest = {}, {}
+    for name, values in scene.presets.items():
+        (modulus,) = values.values()
+        model = make(**NOTHING | ball, resolution=20, snow_youngs_modulus=modulus)
+        for _ in range(36):
+            model.step(1.0 / 60.0)
+        assert model.clocks[0].dropped == 0.0
+        found = measured(model)
+        assert all(found[limit] <= bound.bound for limit, bound in model.limits.items())
+        heights[name] = float(np.percentile(model.outputs()["position"].numpy()[:, 1], 99))
+        params = scene.models["matter"].params.with_values({"snow_youngs_modulus": modulus})
+        longest[name] = params.courant * slowest_wave_step(params, Grid.of(params).cell)
+    assert heights["Soft snow"] < 0.16 and heights["Real snow"] > 0.3
+    assert 1.0 / 60.0 / longest["Real snow"] < Mpm.max_steps
+    assert scene.models["matter"].params.snow_youngs_modulus == 8000.0, "the scene begins with soft snow"
 
 
 def test_compressed_snow_hardens(make: Make) -> None:

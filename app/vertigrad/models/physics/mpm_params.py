@@ -60,9 +60,13 @@ class Params(params.Params):
     snow: str = choice("ball", SHAPES, rebuild=True, doc="initial shape of the snow")
     snow_center: tuple[float, ...] = _body_center((0.02, 0.6, -0.2), "snow")
     snow_size: tuple[float, ...] = _body_size((0.28, 0.28, 0.28))
-    # Stomakhin et al. 2013 have 140 kPa, whose waves would need steps a quarter as long for all that is in the box.
+    # Stomakhin et al. 2013 have 140 kPa, whose waves require steps a quarter as long for all that is in the box.
     snow_youngs_modulus: float = log_number(
-        8e3, "Young's modulus of fresh snow; that of real snow is 140 kPa", min=100.0, max=1e7, unit="Pa"
+        8e3,
+        "Young's modulus of fresh snow; 8 kPa: soft, it collapses; 140 kPa: that of real snow, in 4 times the steps",
+        min=100.0,
+        max=1e7,
+        unit="Pa",
     )
     hardening: float = number(10.0, min=0.0, max=20.0, doc="hardening exponent of compacted snow")
     compression: float = log_number(0.025, "critical compression of snow: strain at which it yields", min=1e-3, max=0.5)
