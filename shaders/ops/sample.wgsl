@@ -7,6 +7,7 @@
 //% if "f16" in (X, GRID, OUT)
 enable f16;
 //% endif
+//% set VALUE = "f64" if X == "f64" else "f32"
 //% include "common/index.wgsl"
 //% include "common/spatial_index.wgsl"
 //% include "common/sampling.wgsl"
@@ -44,24 +45,24 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
     let x_base = i32(params.x_offset) + member * params.x_strides[0].x + channel * params.x_strides[0].y;
 
     //% for axis in range(3 - RANK, 3)
-    let c${axis} = f32(grid[u32(grid_at + ${2 - axis} * params.grid_strides[0].y)]);
+    let c${axis} = ${VALUE}(grid[u32(grid_at + ${2 - axis} * params.grid_strides[0].y)]);
     let n${axis} = params.size[${axis}];
-    var position${axis} = clamp(unnormalized(c${axis}, f32(n${axis})), -1.0e8, 1.0e8);
+    var position${axis} = clamp(unnormalized(c${axis}, ${VALUE}(n${axis})), -1.0e8, 1.0e8);
     //% if MODE == "nearest"
     position${axis} = round(position${axis});
     //% endif
-    position${axis} = padded_coordinate(position${axis}, f32(n${axis}));
+    position${axis} = padded_coordinate(position${axis}, ${VALUE}(n${axis}));
     //% if MODE == "nearest"
     let first${axis} = i32(position${axis});
     //% else
     let floor${axis} = floor(position${axis});
     let first${axis} = i32(floor${axis}) ${"- 1" if MODE == "cubic" else ""};
     let part${axis} = position${axis} - floor${axis};
-    let weights${axis} = ${"weights_of(part" ~ axis ~ ")" if MODE == "cubic" else "vec2f(1.0 - part" ~ axis ~ ", part" ~ axis ~ ")"};
+    let weights${axis} = ${"weights_of(part" ~ axis ~ ")" if MODE == "cubic" else "vec2<" ~ VALUE ~ ">(1.0 - part" ~ axis ~ ", part" ~ axis ~ ")"};
     //% endif
     //% endfor
-    var total = 0.0;
-    let weight = 1.0;
+    var total = ${VALUE}(0);
+    let weight = ${VALUE}(1);
     let x_at = x_base;
     let is_there = true;
     //% for axis in range(3 - RANK, 3)
@@ -76,7 +77,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) num_w
         //% endif
     //% endfor
         if there2 {
-            total += weight2 * f32(x[u32(at2)]);
+            total += weight2 * ${VALUE}(x[u32(at2)]);
         }
     //% for axis in range(3 - RANK, 3)
     }

@@ -10,6 +10,7 @@ enable f16;
 //% endif
 //% include "common/index.wgsl"
 //% include "common/spatial_index.wgsl"
+//% set VALUE = "f32"
 //% include "common/sampling.wgsl"
 //% set TAPS = {"nearest": 1, "linear": 2, "cubic": 4}[MODE]
 

@@ -452,15 +452,16 @@ SHADERS: dict[str, list[Defines]] = {
         )
         for mode, padding in zip(("nearest", "linear", "cubic"), paddings, strict=True)
     ],
-    "ops/sample.wgsl": choices(
-        X=["f32", "f16"],
-        GRID=["f32"],
-        OUT=["f32"],
-        RANK=[1, 2, 3],
-        MODE=["nearest", "linear", "cubic"],
-        PADDING=["zeros", "border", "reflection"],
-        CORNERS=[False],
-    ),
+    "ops/sample.wgsl": [
+        {**types, **how}
+        for types in (*choices(X=["f32", "f16"], GRID=["f32"], OUT=["f32"]), {"X": "f64", "GRID": "f64", "OUT": "f64"})
+        for how in choices(
+            RANK=[1, 2, 3],
+            MODE=["nearest", "linear", "cubic"],
+            PADDING=["zeros", "border", "reflection"],
+            CORNERS=[False],
+        )
+    ],
     "ops/scatter.wgsl": [
         *choices(DTYPE=STORED, INDEX=["i32"], KIND=["gather", "none"], LAST=[False], DEPTH=[2], RANK=[0]),
         *choices(DTYPE=STORED, INDEX=["u8"], KIND=["none"], LAST=[True], DEPTH=[1], RANK=[0]),

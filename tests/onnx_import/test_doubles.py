@@ -202,16 +202,29 @@ def test_integers_beyond_32_bits(f64_gpu: Gpu) -> None:
     np.testing.assert_array_equal(found["w"], real.astype(np.int64))
 
 
-@pytest.mark.parametrize("op", ["RoiAlign", "GridSample"])
-def test_what_is_calculated_in_f32_is_refused(f64_gpu: Gpu, op: str) -> None:
-    extra = {
-        "RoiAlign": {"r": np.ones((1, 4)), "i": np.array([0])},
-        "GridSample": {"g": np.ones((1, 2, 2, 2))},
-    }[op]
-    shape = [1, 1, 4, 4]
-    proto = model([node(op, ["x", *extra], ["y"])], {"x": (DOUBLE, shape)}, ["y"], extra)
-    with Network(proto) as network, pytest.raises(UnsupportedOp, match=f"{op}.*float64_as_f32"):
-        network.run({"x": np.arange(math.prod(shape), dtype=np.float64).reshape(shape)})
+def test_what_is_calculated_in_f32_is_refused(f64_gpu: Gpu) -> None:
+    constants = {"rois": np.ones((1, 4)), "images": np.array([0])}
+    proto = model([node("RoiAlign", ["x", *constants], ["y"])], {"x": (DOUBLE, [1, 1, 4, 4])}, ["y"], constants)
+    with Network(proto) as network, pytest.raises(UnsupportedOp, match=r"RoiAlign.*float64_as_f32"):
+        network.run({"x": np.zeros((1, 1, 4, 4))})
+
+
+def test_sampling_at_points_of_an_affine_grid(f64_gpu: Gpu) -> None:
+    """A plane is interpolated exactly, so the result is the plane at the points."""
+    theta = np.array([[[0.31, -0.12, 0.07], [0.05, 0.42, -0.03]]])
+    nodes = [
+        node("AffineGrid", ["theta", "size"], ["grid"], align_corners=1),
+        node("GridSample", ["x", "grid"], ["y"], align_corners=1),
+    ]
+    proto = model(
+        nodes, {"theta": (DOUBLE, [1, 2, 3]), "x": (DOUBLE, [1, 1, 9, 11])}, ["y"], {"size": np.array([1, 1, 5, 7])}
+    )
+    rows, columns = np.linspace(-1, 1, 9)[:, None], np.linspace(-1, 1, 11)
+    at = np.stack([*np.meshgrid(np.linspace(-1, 1, 7), np.linspace(-1, 1, 5)), np.ones((5, 7))])
+    x, y = np.einsum("ij,jrc->irc", theta[0], at)
+    with Network(proto) as network:
+        found = network.run({"theta": theta, "x": (0.3 + 0.7 * rows - 0.2 * columns)[None, None]})["y"]
+    np.testing.assert_allclose(found[0, 0], 0.3 + 0.7 * y - 0.2 * x, rtol=1e-14)
 
 
 def test_an_adapter_without_the_feature_refuses_by_its_name(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import DtypeError, ShapeError
 from ..gpu import Kernel
-from ..tensor import Tensor, f32
+from ..tensor import Tensor, f32, f64
+from ..tensor.doubles import on_gpu
 from . import launch
 from .define import Operand
 from .differentiable import differentiable
@@ -32,7 +33,7 @@ def grid_sample(
 
     Coordinates go from −1 to 1 and name the last spatial axis first; with `align_corners` the ends are the centers of
     the outermost elements, else their outer borders. `mode` is "nearest" (half goes to the even one), "linear" or
-    "cubic" (a = −0.75); `padding` says what is outside. f32 and f16. Raises `ShapeError`, `DtypeError`.
+    "cubic" (a = −0.75); `padding` says what is outside. f32, f16 and f64. Raises `ShapeError`, `DtypeError`.
     """
     with launch.tensors(x, grid) as (source, locations):
         rank = source.ndim - 2
@@ -41,7 +42,7 @@ def grid_sample(
             raise ShapeError(f"grid_sample: a grid {locations.shape} does not fit x {source.shape}")
         if mode not in MODES or padding not in PADDING:
             raise ShapeError(f"grid_sample: mode {mode!r} of {MODES}, padding {padding!r} of {PADDING}")
-        if source.dtype.kind != "float" or locations.dtype.kind != "float":
+        if not source.dtype.is_real or locations.dtype.kind not in ("float", source.dtype.kind):
             raise DtypeError(
                 f"grid_sample of {source.dtype} with a grid of {locations.dtype}; cast them first to floats"
             )
@@ -59,17 +60,17 @@ def grid_sample(
 def affine_grid(
     theta: Operand, size: Sequence[int], *, align_corners: bool = False, out: Tensor | None = None
 ) -> Tensor:
-    """The grid for `grid_sample` of theta · (coordinates, 1), f32 (N, ...size, axes).
+    """The grid for `grid_sample` of theta · (coordinates, 1), f32 (or f64, as theta) (N, ...size, axes).
 
     `theta` is (N, axes, axes + 1), with one to three axes; `size` gives the spatial ones. Raises `ShapeError`.
     """
     with launch.tensors(theta) as (maps,):
         rank = check_theta(maps, size)
-        out = launch.prepare_output("affine_grid", (maps.shape[0], *size, rank), f32, out)
+        out = launch.prepare_output("affine_grid", (maps.shape[0], *size, rank), maps.dtype, out)
         if out.size:
-            flat = centers(size, align_corners)
-            with launch.packed(out) as target:
-                matmul(flat, maps.permute(0, 2, 1), out=target.reshape(maps.shape[0], len(flat), rank))
+            places = centers(size, align_corners).astype(maps.dtype.numpy)
+            with on_gpu(places) as flat, launch.packed(out) as target:
+                matmul(flat, maps.permute(0, 2, 1), out=target.reshape(maps.shape[0], len(places), rank))
     return out
 
 
@@ -78,7 +79,7 @@ def check_theta(theta: Tensor, size: Sequence[int]) -> int:
     rank = len(size)
     if not 1 <= rank <= 3 or theta.shape[1:] != (rank, rank + 1):
         raise ShapeError(f"affine_grid: theta {theta.shape} for a grid of {tuple(size)}")
-    if theta.dtype is not f32:
+    if theta.dtype not in (f32, f64):
         raise DtypeError(f"affine_grid: theta of {theta.dtype}; cast it first with .to('f32')")
     return rank
 
@@ -87,7 +88,7 @@ def centers(size: Sequence[int], align_corners: bool) -> np.ndarray:
     """The coordinates of all elements between −1 and 1, last axis first, and a 1: (elements, axes + 1)."""
     lines = [_centers(n, align_corners) for n in size]
     mesh = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(tuple(size))], -1)
-    return mesh.reshape(-1, len(size) + 1).astype(np.float32)
+    return mesh.reshape(-1, len(size) + 1)
 
 
 def _centers(n: int, align_corners: bool) -> np.ndarray:

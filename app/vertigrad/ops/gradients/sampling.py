@@ -45,7 +45,7 @@ def _(gradient: Tensor, call: Call) -> Mapping[str, Tensor]:
 @through("affine_grid")
 def _(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     check_theta(theta, size)
-    with launch.operands(centers(size, align_corners)) as (samples,):
+    with launch.operands(centers(size, align_corners).astype(np.float32)) as (samples,):
         return matmul(samples, theta.permute(0, 2, 1)).reshape(len(theta), *size, len(size))
 
 
