@@ -177,3 +177,47 @@ def test_units_that_are_set_to_zero_decide_shapes(steady: Gpu, tmp_path: Path) -
             rows = 2 * x[first > np.float32(least)]
             np.testing.assert_array_equal(net.outputs["points"].numpy()[: len(rows)], rows)
             assert np.isnan(net.outputs["points"].numpy()[len(rows) :]).all()
+
+
+def gradients(x: np.ndarray, first: np.ndarray, least: float, element: int) -> np.ndarray:
+    """That of an element of the output by x: 2 where it is taken from, `first` being what `least` is compared with."""
+    result = np.zeros_like(x)
+    result[np.flatnonzero(first > least)[element // 3], element % 3] = 2.0
+    return result
+
+
+def test_gradients_follow_the_numbers_that_decide_shapes(steady: Gpu, tmp_path: Path) -> None:
+    """They stay in the same tensors."""
+    with Session(steady, scene(tmp_path)) as session:
+        model: Any = session.stage.instances["net"].model
+        name = "gradient of kept[4] by x"
+        model.inside.observe(Observed((name,)))
+        x, shown = model._tensors["x"].numpy(), model.inside.tensors()[name]
+        for least in (0.0, 1.0, -0.5, 0.0):
+            session.carry_out(SetParameter("models.net", "least", least))
+            session.advance()
+            assert model.inside.tensors()[name] is shown
+            np.testing.assert_array_equal(shown.numpy(), gradients(x, x[:, 0], least, 4))
+        model.inside.observe(Observed(("gradient of kept[5] by x",)))
+        (other,) = model.inside.tensors().values()
+        np.testing.assert_array_equal(other.numpy(), gradients(x, x[:, 0], 0.0, 5))
+        session.carry_out(SetParameter("models.net", "least", 9.0))
+        with pytest.raises(InputError, match=r"a tensor of shape \(0, 3\) has no element 5"):
+            session.stage.step(0.0)
+        session.carry_out(SetParameter("models.net", "least", 0.3))
+        session.advance()
+        np.testing.assert_array_equal(other.numpy(), gradients(x, x[:, 0], 0.3, 5))
+
+
+def test_gradients_with_units_that_are_set_to_zero(steady: Gpu, tmp_path: Path) -> None:
+    """The units of a tensor that decides the shape: the numbers are read of the network without them."""
+    with Session(steady, scene(tmp_path)) as session:
+        model: Any = session.stage.instances["net"].model
+        x = model._tensors["x"].numpy()
+        name, half = "gradient of kept[0] by x", tuple(range(0, 300, 2))
+        model.inside.observe(Observed((name,), {"first": half}))
+        first = np.where(np.isin(np.arange(300), half), 0.0, x[:, 0])
+        for least in (0.0, 0.7):
+            session.carry_out(SetParameter("models.net", "least", least))
+            session.advance()
+            np.testing.assert_array_equal(model.inside.tensors()[name].numpy(), gradients(x, first, least, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 import numpy as np
 import onnx
@@ -381,3 +382,15 @@ def test_a_file_that_was_read_lately_is_not_read_again(tmp_path, monkeypatch: py
     path.unlink()
     with pytest.raises(InputError, match=r"net.onnx: cannot be read"):
         Network(path)
+
+
+def test_what_is_shown_for_one_recording_is_shown_for_no_other(gpu: Gpu) -> None:
+    nodes = [node("Neg", ["x"], ["a"]), node("Neg", ["a"], ["b"]), node("Neg", ["b"], ["y"])]
+    proto = model(nodes, {"x": [2]}, ["y"])
+    with Network(proto, inside=["a"]) as network:
+        with network.showing(["b"], ["b"]), closing(network.bind({"x": reals(2)}, {})) as program:
+            assert network.outputs == ["y", "b"] and list(program.masks) == ["b"]
+        with pytest.raises(InputError), network.showing(["nothing"]):
+            pass
+        with closing(network.bind({"x": reals(2)}, {})) as program:
+            assert network.outputs == ["y", "a"] and not program.masks

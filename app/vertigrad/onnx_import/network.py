@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -80,6 +81,7 @@ class Network(Closing):
                 raise InputError(f"{self.source}: input {entry.name!r} has no known element type")
         self._loaded = Loaded(self.source, *prepared, self._folder, self._entries)
         self._recorded = Recorded(self._loaded)
+        self._shown: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         self.show_inside(inside)
 
     @property
@@ -146,7 +148,18 @@ class Network(Closing):
         require_computed(graph, [name for name in (*inner, *masked) if name not in nested], self.source)
         del graph.output[self._own_outputs :]
         expose(graph, [name for name in inner if name not in nested])
+        self._shown = tuple(names), tuple(masked)
         self._loaded.masked, self._loaded.nested = frozenset(masked), frozenset(nested)
+
+    @contextmanager
+    def showing(self, names: Sequence[str], masked: Sequence[str] = ()) -> Iterator[None]:
+        """As `show_inside`, for what is recorded within the block."""
+        before = self._shown
+        try:
+            self.show_inside(names, masked)
+            yield
+        finally:
+            self.show_inside(*before)
 
     def output_specs(self) -> dict[str, OutputShape]:
         """The element type on the GPU and the sizes of each output; None for a size that is known only when bound.

@@ -110,20 +110,15 @@ class Stages:
         These `units` of it are zero to begin with. Raises `InputError` if there are none of these numbers.
         """
         self._open.close()
-        mask = Mask(name, tensor.shape, tensor.dtype, axis)
-        try:
-            mask.set(units)
-        except BaseException:
-            mask.close()
-            raise
+        mask = Mask(name, tensor.shape, tensor.dtype, axis, units)
         self._begin(mask)
         ops.multiply(tensor, mask.factors, out=tensor)
         self._open.close()
         self._begin()
 
-    def with_mask(self, name: str, tensor: Tensor, axis: int) -> Tensor:
-        """`tensor` times a mask along `axis`, in the last plan: as a result of its own, so that gradients pass it."""
-        mask = Mask(name, tensor.shape, tensor.dtype, axis)
+    def with_mask(self, name: str, tensor: Tensor, axis: int, units: Iterable[int]) -> Tensor:
+        """As `add_mask`, in the last plan: the product is a result of its own, so that gradients pass it."""
+        mask = Mask(name, tensor.shape, tensor.dtype, axis, units)
         self._factors.append(mask)
         return tensor * mask.factors
 

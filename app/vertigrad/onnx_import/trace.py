@@ -290,15 +290,15 @@ class Trace:
         if value is None or value.tensor is None or value.tensor.dtype not in (f16, f32):
             return value
         assert self.inspected.unit_axes is not None, "there is a mask"
-        axis = self.inspected.unit_axes.of(name, value.tensor.shape)
+        axis, units = self.inspected.unit_axes.of(name, value.tensor.shape), self.inspected.units.get(name, ())
         if not self.defers:
-            return replace(value, tensor=self.stages.with_mask(name, value.tensor, axis), sizes=None)
+            return replace(value, tensor=self.stages.with_mask(name, value.tensor, axis, units), sizes=None)
         read = {other.tensor.owner for other in node.inputs if other is not None and other.tensor is not None}
         read |= {tensor.owner for tensor in self.constants}
         if value.tensor.owner in read:  # a view of what the node reads, or a constant, which stays as it is
             value = replace(value, tensor=ops.copy(value.tensor), sizes=None)
         assert value.tensor is not None
-        self.stages.add_mask(name, value.tensor, axis, self.inspected.units.get(name, ()))
+        self.stages.add_mask(name, value.tensor, axis, units)
         return value
 
     def _note(self, node: Node) -> None:

@@ -14,14 +14,17 @@ from ..tensor import DType, Tensor
 class Mask(Closing):
     """Factors, 0 for the units in `units` and 1 for all others, that the tensor `name` of this shape is multiplied by.
 
-    Its units are along `axis`. Setting units uploads the factors: nothing is recorded again.
+    Its units are along `axis`; those in `units` are zero to begin with. Setting units uploads the factors: nothing is
+    recorded again. Raises `InputError` as `set`.
     """
 
-    def __init__(self, name: str, shape: tuple[int, ...], dtype: DType, axis: int | None = None):
+    def __init__(
+        self, name: str, shape: tuple[int, ...], dtype: DType, axis: int | None = None, units: Iterable[int] = ()
+    ):
         self.name, self.shape, self._dtype = name, shape, dtype.numpy
         self.axis = unit_axis(shape) if axis is None else axis
-        self.units: frozenset[int] = frozenset()
-        self._row = Tensor.from_numpy(np.ones(self.count, self._dtype), f"mask of {name}")
+        self.units = self._checked(units)
+        self._row = Tensor.from_numpy(self._values(), f"mask of {name}")
         self.factors = self._row.reshape(*[self.count if at == self.axis else 1 for at in range(len(shape))])
 
     @property
@@ -31,18 +34,25 @@ class Mask(Closing):
 
     def set(self, units: Iterable[int]) -> None:
         """Set these units to zero, and no others. Raises `InputError` if there are none of these numbers."""
-        units = frozenset(units)
-        require_units(self.name, self.count, units)
+        units = self._checked(units)
         if units != self.units:
-            factors = np.ones(self.count, self._dtype)
-            factors[sorted(units)] = 0.0
-            self._row[...] = factors
             self.units = units
+            self._row[...] = self._values()
 
     def close(self) -> None:
         """Give the memory back. Idempotent."""
         self.factors.close()
         self._row.close()
+
+    def _checked(self, units: Iterable[int]) -> frozenset[int]:
+        units = frozenset(units)
+        require_units(self.name, self.count, units)
+        return units
+
+    def _values(self) -> np.ndarray:
+        factors = np.ones(self.count, self._dtype)
+        factors[sorted(self.units)] = 0.0
+        return factors
 
 
 def unit_axis(shape: tuple[int, ...], batch: int = 1) -> int:

@@ -264,18 +264,15 @@ class RunningNetwork(Inside):
 
     def _take_gradients(self, observed: Observed) -> None:
         names = [found for name in observed.tensors if (found := GradientName.of(name)) is not None]
-        try:
-            if observed.ablated == self._gradients_ablated:
-                self._gradients.take(names)
-            else:
-                with ExitStack() as dropped:
-                    gradients = dropped.enter_context(self._element_gradients(observed.ablated))
-                    gradients.take(names)
-                    dropped.pop_all()
-                self._gradients.close()
-                self._gradients, self._gradients_ablated = gradients, observed.ablated
-        finally:
-            self._show(self._shown)
+        if observed.ablated == self._gradients_ablated:
+            self._gradients.take(names)
+        else:
+            with ExitStack() as dropped:
+                gradients = dropped.enter_context(self._element_gradients(observed.ablated))
+                gradients.take(names)
+                dropped.pop_all()
+            self._gradients.close()
+            self._gradients, self._gradients_ablated = gradients, observed.ablated
 
     def _element_gradients(self, ablated: Mapping[str, Sequence[int]]) -> ElementGradients:
         return ElementGradients(partial(InputGradient, self._network, self._inputs, self._constants, ablated))
