@@ -90,3 +90,11 @@ def test_programs_of_tensors_are_not_slower(steady: Gpu) -> None:
         program = ours.bind({"x": X, "i": indices}, {})
         assert len(ours.program({"x": X, "i": indices}).plan) == len(program.plan) + 2
         program.close()
+
+
+@pytest.mark.parametrize("op", ["GatherND", "ScatterND"])
+def test_more_indices_than_axes_are_an_error(steady: Gpu, op: str) -> None:
+    proto = network(op, (1, 3), {})
+    proto.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT  # ONNX infers none
+    with Network(proto) as ours, pytest.raises(InputError, match=rf"{op} .*3 indices each for a tensor of 2 axes"):
+        ours.run({"x": X, "i": np.zeros((1, 3), np.int64)})

@@ -47,7 +47,7 @@ def _along_axis(node: Node) -> None:
 
 def _along_first_axes(node: Node) -> None:
     axes, rank = indexed_axes(node), len(node.shape_of(0))
-    if len(axes) and axes[-1] >= rank and _known(node, 1) is not None:
+    if len(axes) and axes[-1] >= rank:
         raise _error(node, f"{len(axes)} indices each for a tensor of {rank} axes", 1)
     _require_indices(node)
 
