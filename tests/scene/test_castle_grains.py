@@ -7,7 +7,7 @@ import pytest
 
 from vertigrad import Scene, resources
 
-GRAINS, WATER, SPACING = 8, 80, 0.0175
+GRAINS, WATER, SPACING = 6, 80, 0.0175
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_grains_of_a_heap_fill_it_and_those_of_a_row_that_is_alone_are_no_cluste
     away = grains(np.concatenate([heap, alone]).astype(np.float32))
     assert np.abs(away[: len(heap)]).max() <= 0.51 * SPACING
     gaps = np.linalg.norm(away[len(heap) :, :, None] - away[len(heap) :, None], axis=-1)[:, ~np.eye(GRAINS, dtype=bool)]
-    assert gaps.reshape(3, GRAINS, -1).min(axis=2).mean() > 1.4 * SPACING, "grains have a diameter of half a spacing"
+    assert gaps.reshape(3, GRAINS, -1).min(axis=2).mean() > 1.4 * SPACING, "grains have a diameter of 0.6 spacings"
 
 
 def test_grains_rest_on_the_ground_within_the_tank(grains) -> None:
