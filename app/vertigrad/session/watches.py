@@ -230,7 +230,7 @@ def not_finite(stage: Stage, frame: int, time: float) -> Alarm | None:
     for name, tensor in guarded(stage).items():
         if stage.instances[name.partition(".")[0]].model.state():
             with summarize(tensor, NOT_FINITE) as record:
-                summary = Summary.of(record.numpy(), tensor.dtype)
+                summary = Summary.of(record.read_async(Traffic.DIAGNOSTICS).result(), tensor.dtype)
             if summary.first is not None:
                 return _alarm(name, NOT_FINITE, tensor.shape, summary, frame, time)
     return None
