@@ -479,3 +479,9 @@ def test_data_may_have_nan(vertigrad, tmp_path):
     for name in ("field.npy", "points.csv"):
         outcome = vertigrad("render", tmp_path / name, "-o", tmp_path / "image.png", "--size", "40x30")
         assert outcome.code == 0, outcome.err
+
+
+def test_the_check_for_nan_is_not_a_part_of_a_frame(vertigrad, row, tmp_path):
+    arguments = ["-o", tmp_path / "x.png", "--frames", 2, "--size", "40x30", "--report", tmp_path / "r.json"]
+    assert vertigrad("render", row, *arguments, "--require-zero-copy").code == 0
+    assert loaded(tmp_path / "r.json")["submits_per_frame"] == 1.0

@@ -26,7 +26,7 @@ class RunRecord:
     def __init__(self, gpu: Gpu):
         self._gpu = gpu
         self._before = gpu.meter.read()
-        self._submits = gpu.meter.submits
+        self._submits = self._submits_until = gpu.meter.submits  # at the start, and at the end of the last frame
         self._never_closed = gpu.tracker.leak_count
         self.frames = 0
         self.cpu_ms, self.wall_ms = Series(CAPACITY), Series(CAPACITY)
@@ -35,6 +35,7 @@ class RunRecord:
     def frame(self, cpu_ms: float, wall_ms: float) -> None:
         """Note one frame: milliseconds of work on the CPU, and from its start to its end or to the next frame."""
         self.frames += 1
+        self._submits_until = self._gpu.meter.submits
         self.cpu_ms.append(cpu_ms)
         self.wall_ms.append(wall_ms)
         self.take_times()
@@ -74,7 +75,7 @@ class RunRecord:
             "frames": self.frames,
             "steps": session.frame,
             "quality": level_in_force(session.view.quality, session.quality).name,
-            "submits_per_frame": (self._gpu.meter.submits - self._submits) / frames,
+            "submits_per_frame": (self._submits_until - self._submits) / frames,
             "bytes_per_frame": {**per_frame.pop(Traffic.GEOMETRY.value), **per_frame},
             "bytes_loaded": dict(session.allocations.loaded),
             "ms_per_frame": self._times(),
