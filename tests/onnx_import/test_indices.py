@@ -98,3 +98,15 @@ def test_more_indices_than_axes_are_an_error(steady: Gpu, op: str) -> None:
     proto.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT  # ONNX infers none
     with Network(proto) as ours, pytest.raises(InputError, match=rf"{op} .*3 indices each for a tensor of 2 axes"):
         ours.run({"x": X, "i": np.zeros((1, 3), np.int64)})
+
+
+@pytest.mark.parametrize("constants", [{}, {"i": np.array([0])}])
+@pytest.mark.parametrize("op", ["Gather", "GatherElements"])
+def test_a_number_has_no_elements(steady: Gpu, op: str, constants: Mapping[str, np.ndarray]) -> None:
+    """The shapes are not in the file: what is wrong is found when it runs."""
+    feeds = {"x": np.array(3, np.float32), "i": np.array([0])}
+    elems = {"x": TensorProto.FLOAT, "i": TensorProto.INT64}
+    inputs = {name: (elem, None) for name, elem in elems.items() if name not in constants}
+    proto = model([node(op, "xi", "y")], inputs, {"y": None}, constants)
+    with Network(proto) as ours, pytest.raises(InputError, match=f"{op} .*a tensor without axes"):
+        ours.run({name: feeds[name] for name in inputs})

@@ -41,6 +41,8 @@ def indexed_axes(node: Node) -> Sequence[int]:
 
 
 def _along_axis(node: Node) -> None:
+    if not node.shape_of(0):
+        raise _error(node, "a tensor without axes, which has no elements by index")
     _require_axes(node, [node.peek("axis", 0)], len(node.shape_of(0)), "axis")
     _require_indices(node)
 
