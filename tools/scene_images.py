@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SIZE, THUMBNAIL, ON_SHEET = (1920, 1080), (640, 360), (408, 229)
 ACROSS = 4
 FRAME = 60  # of the image
-FRAMES = {"castle": 24, "storm_tank": 84}  # if it is another one
+FRAMES = {"castle": 24, "galaxies": 240, "storm_tank": 84, "wind_tunnel": 150}  # if it is another one
 SHOWPIECES = (
     *("campfire", "wind_tunnel", "flock", "castle", "storm_tank", "jellyfish"),
     *("galaxies@A million stars", "mixer", "mandelbulb"),
