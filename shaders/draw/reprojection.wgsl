@@ -142,11 +142,11 @@ fn nearest_depth(pixel: vec2i) -> f32 {
     return nearest;
 }
 
-@fragment
-fn reprojection_fragment(in: Screen) -> Means {
-    let pixel = vec2i(in.pixel.xy);
+// The new means of the pixel with this middle.
+fn means_at(middle: vec2f) -> Means {
+    let pixel = vec2i(middle);
     let size = vec2f(textureDimensions(light));
-    let clip = vec4f((2.0 * in.pixel.xy / size - 1.0) * vec2f(1.0, -1.0), nearest_depth(pixel), 1.0);
+    let clip = vec4f((2.0 * middle / size - 1.0) * vec2f(1.0, -1.0), nearest_depth(pixel), 1.0);
     let found = reprojection.to_before * clip;
     let position = (found.xy / found.w * vec2f(0.5, -0.5) + 0.5) * size;
     let is_there = found.w > 0.0 && all(position >= vec2f(0.0)) && all(position < size) && reprojection.of_sample < 1.0;
@@ -158,7 +158,7 @@ fn reprojection_fragment(in: Screen) -> Means {
 //% endif
     let is_other = select(1.0, smoothstep(SAME, OTHER, change), is_there && change < OTHER);
     // Outlines of round bodies are not moved with their surface: the faster it moves, the less counts what was before.
-    let moved = distance(position, in.pixel.xy);
+    let moved = distance(position, middle);
     let share = max(max(reprojection.of_sample, min(SLOW + PER_PIXEL * moved, MOST)), is_other);
     var out: Means;
     out.light = blended(of_light, share, is_other);
@@ -166,4 +166,24 @@ fn reprojection_fragment(in: Screen) -> Means {
     out.display = blended(of_display, share, is_other);
 //% endif
     return out;
+}
+
+@fragment
+fn reprojection_fragment(in: Screen) -> Means {
+    return means_at(in.pixel.xy);
+}
+
+@group(1) @binding(0) var light_after: texture_storage_2d<rgba32float, write>;
+//% if SPLIT
+@group(1) @binding(1) var display_after: texture_storage_2d<rgba32float, write>;
+//% endif
+
+@compute @workgroup_size(8, 8)
+fn reprojection_pixels(@builtin(global_invocation_id) id: vec3u) {
+    if any(id.xy >= textureDimensions(light_after)) { return; }
+    let means = means_at(vec2f(id.xy) + 0.5);
+    textureStore(light_after, id.xy, means.light);
+//% if SPLIT
+    textureStore(display_after, id.xy, means.display);
+//% endif
 }

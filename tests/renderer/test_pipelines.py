@@ -15,8 +15,7 @@ from vertigrad.errors import ShaderError
 from vertigrad.gpu import Gpu, compile_jobs, native, shader
 from vertigrad.renderer import OrbitCamera, View
 from vertigrad.renderer.bindings import COMPUTE, bind_group_layout
-from vertigrad.renderer.pipelines import compute_pipeline, draw_cache, draw_shader
-from vertigrad.renderer.post_process import BY_FRAGMENTS
+from vertigrad.renderer.pipelines import BY_FRAGMENTS, compute_pipeline, draw_cache, draw_shader
 
 POST_PROCESS, AXES, MAPS = "draw/post_process.wgsl", "draw/axes.wgsl", "draw/environment_maps.wgsl"
 FILE, ENTRY = "draw/farthest.wgsl", "farthest_pixels"

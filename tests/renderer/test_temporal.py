@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import wgpu
 
-from vertigrad.renderer import OrbitCamera, Renderer, View
+from vertigrad.renderer import OrbitCamera, Renderer, View, accumulation
 from vertigrad.renderer.lens import Sample
 
 from .conftest import PLAIN, read
@@ -67,6 +67,16 @@ def test_a_slow_image_is_nearer_to_a_smooth_one_and_a_fast_one_has_no_trail(play
     dark = exact < 2
     empty = np.logical_and.reduce([np.roll(dark, by, axis) for by in (-2, 2) for axis in (0, 1)]) & dark
     assert empty.sum() > 500 and found[empty].max() < 8
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_images_that_compute_writes_are_those_of_fragments(play, balls, layer, monkeypatch, is_split):
+    colors = np.random.default_rng(6).uniform(0, 1, (8, 8, 3)).astype(np.float32)
+    layers = [balls, *([layer("image", {"tone_map": "none"}, pixels=colors)] if is_split else [])]
+    frames = [(layers, camera, moving(n)) for n, camera in enumerate(along(0.02, 5))]
+    fragments = play(frames)
+    monkeypatch.setattr(accumulation, "BY_FRAGMENTS", ())
+    assert np.abs(play(frames) - fragments).max() <= 1.0 and fragments.std() > 10.0
 
 
 def test_what_moves_by_itself_leaves_no_trail(play, layer):

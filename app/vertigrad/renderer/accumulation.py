@@ -8,29 +8,32 @@ import numpy as np
 import wgpu
 
 from ..gpu import Gpu, RenderPass
-from .bindings import FRAGMENT, bind_group, bind_group_layout, uniform_range
-from .pipelines import fullscreen_pipeline
+from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, uniform_range
+from .pipelines import BY_FRAGMENTS, compute_pipeline, dispatch, fullscreen_pipeline, tiles
 from .target import PRECISE, Target, create_view
 
 SHADER, REPROJECTION = "draw/accumulation.wgsl", "draw/reprojection.wgsl"
 SHARE = struct.Struct("<f12x")
 REPROJECTED = struct.Struct("<19f4x")  # `Reprojection` in the shader
+USAGE = wgpu.TextureUsage.RENDER_ATTACHMENT | wgpu.TextureUsage.TEXTURE_BINDING | wgpu.TextureUsage.STORAGE_BINDING
 
 
 class Accumulation:
     """Takes the contents of `target` as samples, all of its size and colors.
 
-    `light` is their mean, in 32-bit floats, and `display` that of display-referred colors, if there are some.
+    `light` is their mean, in 32-bit floats, and `display` that of display-referred colors, if there are some. Images
+    that move are reprojected in compute, for the reason that record 0161 gives; on a software adapter in fragments.
     """
 
     def __init__(self, gpu: Gpu, target: Target):
         self._gpu, self._target = gpu, target
         self.size, self.colors = target.size, target.colors
         count = 2 if self.colors.split else 1
-        self._means = [[create_view(gpu, self.size, PRECISE) for _ in range(count)] for _ in range(2)]
+        self._means = [[create_view(gpu, self.size, PRECISE, USAGE) for _ in range(count)] for _ in range(2)]
         self._current = 0
         self._clip: np.ndarray | None = None  # world space to clip space of the last image that moved
-        self._reprojected: dict[int, wgpu.GPUBindGroup] = {}  # by the number of the mean that is read
+        self._computes = gpu.adapter.kind not in BY_FRAGMENTS
+        self._reprojected: dict[int, list[wgpu.GPUBindGroup]] = {}  # what is read and written, by the mean that is read
         attachments = [[{"view": view, "load_op": "clear", "store_op": "store"} for view in one] for one in self._means]
         self._passes = [RenderPass(one) for one in attachments]
         self._light_pass = RenderPass([{"view": target.light, "load_op": "clear", "store_op": "store"}])
@@ -76,24 +79,37 @@ class Accumulation:
         to_before = np.eye(4) if self._clip is None else self._clip @ np.linalg.inv(clip)
         share = 1.0 if self._clip is None else 1.0 / (index + 1)
         self._clip = clip
-        target, split = self._target, self.colors.split
-        kinds = ("uniform", "unfilterable", "unfilterable", "depth samples", *["samples", "unfilterable"] * split)
-        layout = bind_group_layout(self._gpu, kinds, FRAGMENT)
-        sources = [target.light, self.light, target.depth, *([target.display, self.display] if split else [])]
-        targets = [{"format": PRECISE}] * (2 if split else 1)
-        pipeline = fullscreen_pipeline(
-            self._gpu, REPROJECTION, "reprojection_fragment", layout, targets, defines={"SPLIT": split}
-        )
-        if self._current not in self._reprojected:
-            uniform = uniform_range(self._gpu, REPROJECTED.size)
-            self._reprojected[self._current] = bind_group(self._gpu, layout, (uniform, *sources))
         pixels = [0.5 * self.size[1] * shift for shift in (jitter[0], -jitter[1])]
         offset = self._gpu.uniforms.push(REPROJECTED.pack(*to_before.T.reshape(-1), *pixels, share))
-        with self._gpu.recorder.render_pass("post-process", self._passes[1 - self._current]) as pass_:
-            pass_.set_pipeline(pipeline)
-            pass_.set_bind_group(0, self._reprojected[self._current], (offset,))
-            pass_.draw(3)
+        split = self.colors.split
+        kinds = ("uniform", "unfilterable", "unfilterable", "depth samples", *["samples", "unfilterable"] * split)
+        read = bind_group_layout(self._gpu, kinds, FRAGMENT | COMPUTE)
+        written = bind_group_layout(self._gpu, ["stored"] * (1 + split), COMPUTE)
+        groups, defines = self._images(read, written), {"SPLIT": split}
+        if self._computes:
+            computed = compute_pipeline(self._gpu, REPROJECTION, "reprojection_pixels", (read, written), defines)
+            dispatch(self._gpu, "post-process", computed, groups, (offset,), tiles(self.size))
+        else:
+            targets = [{"format": PRECISE}] * (1 + split)
+            pipeline = fullscreen_pipeline(
+                self._gpu, REPROJECTION, "reprojection_fragment", read, targets, defines=defines
+            )
+            with self._gpu.recorder.render_pass("post-process", self._passes[1 - self._current]) as pass_:
+                pass_.set_pipeline(pipeline)
+                pass_.set_bind_group(0, groups[0], (offset,))
+                pass_.draw(3)
         self._current = 1 - self._current
+
+    def _images(self, read: wgpu.GPUBindGroupLayout, written: wgpu.GPUBindGroupLayout) -> list[wgpu.GPUBindGroup]:
+        """What is reprojected, and, where it is computed, the mean that is written."""
+        if self._current not in self._reprojected:
+            target, uniform = self._target, uniform_range(self._gpu, REPROJECTED.size)
+            display = [target.display, self.display] if self.colors.split else []
+            groups = [bind_group(self._gpu, read, (uniform, target.light, self.light, target.depth, *display))]
+            if self._computes:
+                groups.append(bind_group(self._gpu, written, self._means[1 - self._current]))
+            self._reprojected[self._current] = groups
+        return self._reprojected[self._current]
 
     def write_light(self) -> None:
         """Record a copy of the mean into the target's `light`, which blooms."""

@@ -16,6 +16,7 @@ from ..gpu.device import forgotten_with_the_device
 
 TILE = 8  # pixels along each side of a workgroup of shaders that compute images
 SOFTWARE_COLUMN = 8
+BY_FRAGMENTS = ("software",)  # kinds of adapters that compute images in fragments: they have no other multiprocessors
 CACHED = 128  # objects of each device
 
 T = TypeVar("T")

@@ -9,14 +9,13 @@ import wgpu
 from ..gpu import Gpu, RenderPass
 from .bindings import COMPUTE, FRAGMENT, bind_group, bind_group_layout, uniform_range
 from .bloom import Bloom
-from .pipelines import compute_pipeline, dispatch, fullscreen_pipeline, smooth_sampler, tiles
+from .pipelines import BY_FRAGMENTS, compute_pipeline, dispatch, fullscreen_pipeline, smooth_sampler, tiles
 from .target import COLOR, Target, create_view
 from .view_uniforms import POST_PROCESS_SIZE
 
 SHADER, COVER_SHADER = "draw/post_process.wgsl", "draw/post_process_cover.wgsl"
 COMPUTED = ("rgba8unorm", "bgra8unorm", "rgba8unorm-srgb", "bgra8unorm-srgb")  # formats with fewer bits than a half
 MOST_COMPUTED = 1 << 24  # pixels; of larger images, which are files, fragments compute each
-BY_FRAGMENTS = ("software",)  # kinds of adapters
 
 
 class Finish(NamedTuple):
