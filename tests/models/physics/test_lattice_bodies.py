@@ -17,8 +17,8 @@ from vertigrad.scene import load
 from vertigrad.scene.stage import Stage
 
 from ..conftest import Make
+from .among import FRAME, among, run
 
-FRAME = 1.0 / 60.0
 SIDE = 64
 EDGE, STEP = 3.0 / SIDE, 1.0 / 900.0  # of a cell [m], of a step [s]
 WATER = 1000.0
@@ -34,25 +34,13 @@ WIDE = 16.6 * EDGE
 
 @pytest.fixture
 def flowing(make: Make) -> Make:
-    """Create a flow from its obstacles, the last of which is the first in the chain, and its parameters."""
+    """Create a flow from its obstacles and its parameters, as `among` does."""
 
     def make_flow(*bodies: dict[str, Any], **values: Any) -> Any:
-        chain: list[Any] = []
-        for body in reversed(bodies):
-            others = {"others": chain[-1].outputs()["obstacle"]} if chain else {}
-            chain.append(make("obstacle", others, **{"size": (WIDE,) * 3, "position": OFF_GRID, **body}))
-        flow = make("lattice_boltzmann", {"obstacle": chain[-1].outputs()["obstacle"]}, **{**BOX, **values})
-        flow.obstacles = chain
-        return flow
+        placed = [{"size": (WIDE,) * 3, "position": OFF_GRID, **body} for body in bodies]
+        return among(make, "lattice_boltzmann", *placed, **{**BOX, **values})
 
     return make_flow
-
-
-def run(flow: Any, frames: int) -> None:
-    for _ in range(frames):
-        for obstacle in flow.obstacles:
-            obstacle.step(FRAME)
-        flow.step(FRAME)
 
 
 def start(flow: Any, speed: float) -> None:

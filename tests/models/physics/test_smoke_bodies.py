@@ -12,8 +12,8 @@ from vertigrad.models.physics.smoke import AIR
 from vertigrad.models.reference.obstacle import Obstacle, Obstacles
 
 from ..conftest import Make
+from .among import FRAME, among, run
 
-FRAME = 1.0 / 60.0
 EDGE = 1.0 / 16.0  # of a cell [m]
 STILL = {"source_radius": 0.0, "jet": 0.0, "confinement": 0.0}
 JET = {"source_radius": 0.4, "jet": 4.0, "source": (0.0, 0.2, 0.0), "jitter": 0.0, "temperature": 200.0}
@@ -24,25 +24,12 @@ ROOM: dict[str, Any] = {
 
 @pytest.fixture
 def filled(make: Make) -> Make:
-    """Create air from its obstacles, the last of which is the first in the chain, and its parameters."""
+    """Create air from its obstacles and its parameters, as `among` does."""
 
     def make_air(*bodies: dict[str, Any], **values: Any) -> Any:
-        chain: list[Any] = []
-        for body in reversed(bodies):
-            others = {"others": chain[-1].outputs()["obstacle"]} if chain else {}
-            chain.append(make("obstacle", others, **body))
-        air = make("smoke", {"obstacle": chain[-1].outputs()["obstacle"]}, **{**ROOM, **values})
-        air.obstacles = chain
-        return air
+        return among(make, "smoke", *bodies, **{**ROOM, **values})
 
     return make_air
-
-
-def run(air: Any, frames: int) -> None:
-    for _ in range(frames):
-        for obstacle in air.obstacles:
-            obstacle.step(FRAME)
-        air.step(FRAME)
 
 
 def bodies(air: Any) -> tuple[Obstacle, ...]:
