@@ -106,7 +106,7 @@ NO_KERNELS = [
             "point_splatting",
         )
     ),
-    *(f"draw/{name}.wgsl" for name in ("post_process", "splat_tiles", "volume")),
+    *(f"draw/{name}.wgsl" for name in ("post_process", "reprojection", "splat_tiles", "volume")),
 ]
 SOLID: list[Defines] = [
     {"SAMPLE_MASK": mask, "GBUFFER": gbuffer, "PICKING": picking}
