@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..gpu import Plan
     from .parts import Parts
 
+LEAST_GRAVITY = 1.0  # m/s², to which changes of the energy of weightless matter are relative
 EACH = 32  # frames from one measurement of the lowest energy to the next
 SHADER = "models/energy_input.wgsl"
 WORKGROUP, PART = 256, 64  # invocations that compare an input, and elements for each

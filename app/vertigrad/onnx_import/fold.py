@@ -19,13 +19,7 @@ UNKNOWN_SIZE = 1 << 12  # elements of the inputs, where the size of the result c
 SMALL_INTEGER, SMALL_REAL = 64, 8  # elements that depend on the inputs: shapes and scales, cheaper here than a dispatch
 DOMAINS = ("", "ai.onnx.ml")  # whose operators the reference has
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
-_IN_F32 = {
-    "Erf",
-    "Gelu",
-    "HardSwish",
-    "LRN",
-    "GroupNormalization",
-}  # which the reference has to 1e-8 or less of float64
+_IN_F32 = {"Erf", "Gelu", "HardSwish", "LRN", "GroupNormalization"}  # of which the reference has 8 digits in float64
 
 
 def can_fold(proto: onnx.NodeProto, arrays: Sequence[np.ndarray | None], version: int, depends: bool) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from ...tensor import Tensor
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, LEAST_GRAVITY, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import parameters
 from ..parts import Parts
@@ -28,7 +28,6 @@ from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_output
 SWEEP = 1.0 / 120.0  # [s] between searches for what is near; a plan is a sweep
 AIR = 1.2  # [kg/m³]
 GRIP = 6000.0  # [1/s] how fast the drag tool imposes its velocity
-LEAST_GRAVITY = 1.0  # [m/s²] to which changes of the energy of a weightless sheet are relative
 UNTORN = 1e9  # a strain that is never reached
 SLOW = 0.1  # [m/s] below which velocities are compared by their difference: positions are rounded to 1e-7 m in each h
 CONTACT_WORKGROUP = 128  # invocations of a workgroup that adds up what pushes bodies
@@ -218,7 +217,7 @@ class Cloth(EnergyModel):
         p = self._params
         weight = p.density * p.width * p.length * max(p.gravity, LEAST_GRAVITY)
         of_cloth = Energy(energy, Tensor.full(1, weight * p.length))
-        return self._bodies.add_energy(of_cloth, p.gravity, LEAST_GRAVITY, p.length)
+        return self._bodies.add_energy(of_cloth, p.gravity, p.length)
 
     def _mechanical_energy(self) -> Energy:
         kinetic, potential, elastic = self._energies()

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ops
 from ...tensor import Tensor, f32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec
-from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, LEAST_GRAVITY, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..parts import Parts
@@ -28,7 +28,6 @@ PRESSURE = "models/fluid_pressure.wgsl"
 BODY = "models/fluid_body.wgsl"
 MOST = 56  # neighbors that are stored for each particle; at rest there are 32
 CHECKED = 4  # iterations of the pressure solve from one look at its error to the next
-LEAST_GRAVITY = 1.0  # m/s², to which errors of a weightless fluid are relative
 LEAST_VISCOSITY = 1e-9  # m²/s, to which Reynolds numbers of a fluid without any are relative
 LONGEST = 1.0 / 60.0  # s
 UPRIGHT = {"body_x": (1.0, 0.0, 0.0), "body_y": (0.0, 1.0, 0.0), "body_z": (0.0, 0.0, 1.0)}
@@ -145,11 +144,12 @@ class Fluid(EnergyModel):
         start, params, positions, velocities = self._start, self._params, self._positions, self._velocities
         mass, low, high = start.mass(params.density), np.array(start.low, np.float32), np.array(start.high, np.float32)
         kinetic, potential = self._kinetic_and_potential()
+        energy = kinetic + potential
         inside = ops.all(ops.absolute(positions[:, 0:3] - 0.5 * (low + high)) <= 0.5 * (high - low), axis=1)
         return {
             "kinetic": kinetic,
             "potential": potential,
-            "energy": kinetic + potential,
+            "energy": energy,
             "mass": ops.sum(inside.to(f32)) * mass,
             "momentum": ops.l2(ops.sum(velocities[:, 0:3], axis=0)) * mass,
             "compression": ops.mean(ops.maximum(positions[:, 3] * (1.0 / params.density) - 1.0, 0.0)),
@@ -158,7 +158,7 @@ class Fluid(EnergyModel):
             "iterations": self._solved[1:2].contiguous(),
             "neighbors": ops.max(self._found.to(f32)),
             "cell_reynolds": Tensor.full(1, self.spacing * self._fall / max(self._viscosity, LEAST_VISCOSITY)),
-            **self._energy_gain(self._mechanical_energy()),
+            **self._energy_gain(self._scaled(energy)),
             **self._bodies.diagnostics(),
         }
 
@@ -202,11 +202,14 @@ class Fluid(EnergyModel):
         height = ops.sum(self._positions[:, 1] - start.low[1])
         return ops.sum_square(self._velocities[:, 3]) * (0.5 * mass), height * (mass * params.gravity)
 
+    def _scaled(self, energy: Tensor) -> Energy:
+        weight = self._start.count * self._start.mass(self._params.density) * max(self._params.gravity, LEAST_GRAVITY)
+        of_fluid = Energy(energy, Tensor.full(1, weight * self._start.top))
+        return self._bodies.add_energy(of_fluid, self._params.gravity, self._start.top)
+
     def _mechanical_energy(self) -> Energy:
         kinetic, potential = self._kinetic_and_potential()
-        weight = self._start.count * self._start.mass(self._params.density) * max(self._params.gravity, LEAST_GRAVITY)
-        of_fluid = Energy(kinetic + potential, Tensor.full(1, weight * self._start.top))
-        return self._bodies.add_energy(of_fluid, self._params.gravity, LEAST_GRAVITY, self._start.top)
+        return self._scaled(kinetic + potential)
 
     def _adds_energy(self) -> bool:
         return False

@@ -18,7 +18,7 @@ from ..reference import lattice_bodies as reference
 from ..reference.lattice_boltzmann import MOST_WALL_SPEED, limited
 from ..reference.obstacle import FAR, Obstacles
 from .lattice_boltzmann_params import LONGER_SIDE, Params
-from .rigid_bodies import RigidBodies, groups_of, has_bodies
+from .rigid_bodies import RigidBodies, groups_of, with_bodies
 
 SLOW = 1e-4  # [cells/step]: changes of velocities are compared relative to it where they are smaller
 
@@ -33,9 +33,8 @@ class LatticeBodies:
 
     def __init__(self, parts: Parts, placed: Tensor | None, name: str, params: Params):
         grid, cells = (params.rows, params.columns), params.rows * params.columns
-        moving = placed if placed is not None and has_bodies(placed) else None
         groups = groups_of(cells, 128)
-        self._rigid = RigidBodies(parts, moving, name, groups, flat=True, **_box(params))
+        self._rigid = RigidBodies(parts, with_bodies(placed), name, groups, flat=True, **_box(params))
         self.count, self.defines, self.constants = self._rigid.count, self._rigid.defines, {"groups": groups}
         self._cells, owned = cells, grid if self.count else (1,)
         self._owner, self._met = (parts.zeros(what, *owned, dtype=u32) for what in ("owner", "met"))

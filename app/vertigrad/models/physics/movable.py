@@ -43,4 +43,9 @@ class Movable:
 
     def _found(self) -> bool:
         heads = np.stack([reading.result() for reading in self._readings])
-        return bool(((heads[:, 11] > 0.0) & (heads[:, 35] != 1.0)).any())
+        return bool(are_movable(heads).any())
+
+
+def are_movable(heads: np.ndarray) -> np.ndarray:
+    """Which obstacles a medium may move, (n,), by the elements (n, HEADER) that each begins with."""
+    return (heads[:, 11] > 0.0) & (heads[:, 35] != 1.0)

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ...gpu import Plan, gpu
 from ...tensor import Tensor, i32, u32
 from ..base import Comparison, DiagnosticSpec, Limit, OutputSpec, compare
-from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, Energy, EnergyModel
+from ..energy import ENERGY_DIAGNOSTICS, ENERGY_LIMITS, ENERGY_SCALARS, ENERGY_STATE, LEAST_GRAVITY, Energy, EnergyModel
 from ..interaction import Gesture
 from ..kernels import Kernels
 from ..parts import Parts
@@ -29,7 +29,6 @@ from .rigid_bodies import BODY_DIAGNOSTICS, BODY_STATE, RigidBodies, body_output
 SHADER = "models/mpm.wgsl"
 WORKGROUP = {"software": 32}  # invocations for a block; processors pay for each, needed or not
 GRID_WORKGROUP = 256  # invocations of a workgroup of move_grid
-LEAST_GRAVITY = 1.0  # m/s², to which changes of the energy of weightless matter are relative
 TOGETHER = 8  # steps in the longer of two plans: a frame costs the CPU few replays
 
 
@@ -187,7 +186,7 @@ class Mpm(EnergyModel):
     def _of_energies(self, energies: Tensor) -> Energy:
         gravity, top = self._params.gravity, self._params.box[1]
         of_matter = Energy(ops.sum(energies[0:3], keepdims=True), energies[3:4] * (max(gravity, LEAST_GRAVITY) * top))
-        return self._bodies.add_energy(of_matter, gravity, LEAST_GRAVITY, top)
+        return self._bodies.add_energy(of_matter, gravity, top)
 
     def _mechanical_energy(self) -> Energy:
         return self._of_energies(self._measured_energies())

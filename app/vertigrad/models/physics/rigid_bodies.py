@@ -12,11 +12,11 @@ from ...errors import InputError
 from ...gpu import Plan
 from ...tensor import Tensor
 from ..base import DiagnosticSpec, OutputSpec
-from ..energy import Energy
+from ..energy import LEAST_GRAVITY, Energy
 from ..kernels import Kernels
 from ..parts import Parts
 from ..reference.obstacle import HEADER, POINTS, blocks
-from .movable import Movable
+from .movable import Movable, are_movable
 
 SHADER = "models/rigid_body.wgsl"
 MOST = 32  # obstacles that one medium moves
@@ -56,10 +56,13 @@ def body_outputs() -> dict[str, OutputSpec]:
     return {"obstacle": moved, **pose_outputs()}
 
 
-def has_bodies(placed: Tensor) -> bool:
-    """Whether one of the obstacles has a density, and no other medium moves it. Waits for the GPU."""
+def with_bodies(placed: Tensor | None) -> Tensor | None:
+    """The obstacles if a medium may move one of them, else None: it meets them as placed. Waits for the GPU."""
+    if placed is None:
+        return None
     array = placed.numpy()
-    return any(array[begin + 11] > 0.0 and array[begin + 35] != 1.0 for begin in blocks(array))
+    heads = np.array([array[begin : begin + HEADER] for begin in blocks(array)]).reshape(-1, HEADER)
+    return placed if are_movable(heads).any() else None
 
 
 class RigidBodies:
@@ -129,13 +132,13 @@ class RigidBodies:
             threads = 128 * self.count if entry == "answer" else 64
             self._kernels.add(plan, entry, threads, replayed=REPLAYED[entry], **arguments)
 
-    def add_energy(self, energy: Energy, gravity: float, least_gravity: float, top: float) -> Energy:
+    def add_energy(self, energy: Energy, gravity: float, top: float) -> Energy:
         """The energy of the medium with that of the bodies that it moves, which may fall from `top` [m]."""
         if not self.count:
             return energy
         self._measure.replay(gravity=gravity)
         sums = ops.sum(self._energies, axis=0)
-        return Energy(energy.total + sums[0:1], energy.scale + sums[1:2] * (max(gravity, least_gravity) * top))
+        return Energy(energy.total + sums[0:1], energy.scale + sums[1:2] * (max(gravity, LEAST_GRAVITY) * top))
 
     def diagnostics(self) -> dict[str, Tensor]:
         """Values of `BODY_DIAGNOSTICS`."""

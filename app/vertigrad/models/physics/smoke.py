@@ -19,7 +19,7 @@ from ..reference import smoke as smoke_reference
 from ..reference.obstacle import Obstacles
 from ..reference.smoke_bodies import loads
 from .grid_inputs import obstacle_input
-from .rigid_bodies import BODY_STATE, RigidBodies, groups_of, has_bodies, pose_outputs
+from .rigid_bodies import BODY_STATE, RigidBodies, groups_of, pose_outputs, with_bodies
 from .smoke_budget import BUDGET_DIAGNOSTICS, BUDGET_LIMITS, advection_error
 from .smoke_params import Params, cells_of, edge_of, sweep_pairs, time_step_of, uniforms
 from .smoke_pressure import Multigrid
@@ -185,8 +185,7 @@ class Smoke(FixedStepModel):
 
     def _create_bodies(self, parts: Parts) -> RigidBodies:
         """Bodies in the box, if an obstacle has a density."""
-        placed = self._obstacle if self._obstacle is not None and self._obstacle_kind == "placed" else None
-        moving = placed if placed is not None and has_bodies(placed) else None
+        moving = with_bodies(self._obstacle if self._obstacle_kind == "placed" else None)
         groups = LOADS * groups_of(math.prod(n + 1 for n in self._size), 128)
         x, y, z = (n * self._edge for n in self._size)
         low, high = (-0.5 * x, 0.0, -0.5 * z), (0.5 * x, y, 0.5 * z)
